@@ -13,9 +13,6 @@ from vanishing.arrays.parameters import check_real, check_whole
 __all__ = ["Contrast", "GaussianNoise", "Mixture", "Permuted", "Uniform"]
 
 
-# --- What a contrast is ---------------------------------------------------------------------------
-
-
 class Contrast(ABC):
     """A way to make a second set of rows from the first.
 
@@ -65,9 +62,6 @@ class Contrast(ABC):
         """Draw ``n_samples`` rows, after the arguments of ``make`` were checked."""
 
 
-# --- Rows of X moved by Gaussian noise ------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class GaussianNoise(Contrast):
     """Add independent Gaussian noise to each row, in units of the columns' standard deviations.
@@ -101,9 +95,6 @@ def _row_numbers(n_rows: int, rng: np.random.Generator, n_samples: int) -> IntAr
         return np.arange(n_rows, dtype=np.intp)
     repeats = -(-n_samples // n_rows)
     return np.concatenate([rng.permutation(n_rows) for _ in range(repeats)])[:n_samples]
-
-
-# --- Rows drawn from several contrasts ------------------------------------------------------------
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -168,9 +159,6 @@ def _whole_shares(weights: Sequence[float], total: int) -> IntArray:
     return whole
 
 
-# --- Columns shuffled independently: every column as it was, all that ties them together gone -----
-
-
 @dataclass(frozen=True)
 class Permuted(Contrast):
     """Shuffle each column independently.
@@ -198,9 +186,6 @@ class Permuted(Contrast):
             part = Y[start : start + len(X)]
             part[...] = rng.permuted(X, axis=0)[: len(part)]
         return Y
-
-
-# --- Uniform in the box around X ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -14,3 +14,6 @@ OUTLYING = 5.0
 BLOCK = 2**21
 #: Rounding errors are assumed to be at most this many times their estimate: six bits.
 SAFETY = 64.0
+#: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
+#: up like a random walk to a thousand times those of a short sum.
+LONG_SUM = 2.0**-40

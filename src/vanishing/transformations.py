@@ -80,8 +80,6 @@ def check_width(name: str, block: Array, n_features: int) -> None:
         )
 
 
-# --- Any functions of a block of rows -------------------------------------------------------------
-
 BlockFunction = abc.Callable[[Array], Array]
 
 
@@ -170,13 +168,7 @@ def _name(function: BlockFunction, number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Gather(Transformation):
-    """Column j of the result is column ``columns[j]`` of the block.
-
-    Parameters
-    ----------
-    name : str
-    columns : int array of shape (n_features,)
-    """
+    """Column j of the result is column ``columns[j]`` of the block."""
 
     name: str
     columns: IntArray
@@ -314,11 +306,8 @@ def _compose(transformations: Sequence[Transformation]) -> Transformation:
 class ImageTransformations(Transformations):
     """Base of the sets that move pixels: what they do to one grid of pixel numbers says it all.
 
-    Parameters
-    ----------
-    image_shape : tuple of int
-        Height and width, and the number of channels if it is not 1 (channels last). A row of the
-        data is such an image, flattened as ``image.reshape(-1)`` does.
+    A row of the data is an image of shape ``image_shape``, channels last, flattened as
+    ``image.reshape(-1)`` does.
     """
 
     image_shape: tuple[int, ...]
@@ -337,13 +326,7 @@ class ImageTransformations(Transformations):
 
     @abstractmethod
     def moved(self, pixels: IntArray) -> Iterator[tuple[str, IntArray]]:
-        """Yield the name of each transformation and the image that it makes of ``pixels``.
-
-        Parameters
-        ----------
-        pixels : int array of shape ``image_shape``
-            The number of each pixel, 0, 1, 2, ...
-        """
+        """Yield the name of each transformation, and the pixel numbers that it moves."""
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Return the single transformations of flattened images."""
@@ -365,9 +348,6 @@ def _remedy(n_features: int) -> str:
         f"pass the image_shape of the rows{guess}, and raw images: a reduction of dimension has to "
         "come after the transformations"
     )
-
-
-# --- Mirror images --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -392,9 +372,6 @@ class Flips(ImageTransformations):
         yield "flipped left-right", np.flip(pixels, axis=1)
         yield "flipped up-down", np.flip(pixels, axis=0)
         yield "flipped both ways", np.flip(pixels, axis=(0, 1))
-
-
-# --- The data as it is ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -453,16 +430,7 @@ class RandomAffine(Transformations):
 
 @dataclass(frozen=True, eq=False)
 class Affine(Transformation):
-    """x ↦ W x + b.
-
-    Parameters
-    ----------
-    name : str
-    matrix : array of shape (n_features, n_features)
-        W.
-    offset : array of shape (n_features,)
-        b.
-    """
+    """x ↦ W x + b."""
 
     name: str
     matrix: FloatArray
@@ -547,9 +515,6 @@ class Rotations(ImageTransformations):
         """Rotate the grid of pixel numbers."""
         for angle in self.angles:
             yield f"rotated by {angle}°", np.rot90(pixels, angle // 90)
-
-
-# --- Shifts of images, with reflected pixels where nothing is left to shift in --------------------
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from vanishing import VanishingIdeal
-from vanishing.detectors.clusters import (
-    ROWS_PER_DIMENSION,
+from vanishing.detectors.mixture import (
     find_clusterings,
     find_clusters,
     find_large_clusters,
@@ -33,7 +32,7 @@ def test_clusters_are_found():
 def test_small_clusters_are_merged(small):
     labels = find_large_clusters(blobs([100, 100, *small]), 2 + len(small), seed=0)
     sizes = np.bincount(labels)
-    assert sizes.min() >= ROWS_PER_DIMENSION * 3
+    assert sizes.min() >= 2 * 3
     assert sizes.sum() == 200 + sum(small)
     assert len(sizes) >= 2
 
@@ -46,7 +45,7 @@ def test_fewer_distinct_points_than_clusters():
 @pytest.mark.parametrize(("n_rows", "n_clusters"), [(5, 4), (100, 1), (12, 50)])
 def test_never_more_clusters_than_the_rows_carry(n_rows, n_clusters):
     labels = find_large_clusters(blobs([n_rows]), n_clusters, seed=0)
-    assert labels.max() + 1 <= max(1, min(n_clusters, n_rows // (ROWS_PER_DIMENSION * 3)))
+    assert labels.max() + 1 <= max(1, min(n_clusters, n_rows // (2 * 3)))
     assert set(labels) == set(range(labels.max() + 1))
 
 
@@ -89,7 +88,7 @@ def test_starts_that_find_the_same_clusters_are_one():
 
 
 def test_a_cluster_that_grew_does_not_save_the_next_small_one():
-    fewest = ROWS_PER_DIMENSION * 3
+    fewest = 2 * 3
     sizes = [fewest // 2, fewest - fewest // 2, fewest - 1, 5 * fewest]
     places = np.array([[0.0, 0, 0], [30, 0, 0], [500, 0, 0], [600, 0, 0]])
     rng = np.random.default_rng(0)

@@ -11,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import fit_to_mixed, score_unseen
-from vanishing.detectors.contamination import N_FITS
-from vanishing.detectors.threshold import FOLDS, quantile_threshold
+from vanishing.detectors.base import quantile_threshold
 
 ONE_IDEAL = VanishingDetector(VanishingIdeal(tol=0.1))
 
@@ -30,7 +29,7 @@ def plain_scores(detector, X, seed):
     """What score_unseen does, in few words."""
     scores = np.empty(len(X))
     order = np.lexsort(X.T[::-1])[np.random.default_rng(seed).permutation(len(X))]
-    for unseen in np.array_split(order, FOLDS):
+    for unseen in np.array_split(order, 5):
         fitted = clone(detector).fit(np.delete(X, unseen, axis=0))
         scores[unseen] = fitted.score_samples(X[unseen])
     return scores
@@ -107,7 +106,7 @@ def test_the_worst_rows_are_left_out_and_the_threshold_is_that_of_all(share):
 def test_progress_is_told():
     told = []
     fit_to_mixed(ONE_IDEAL, mixed(), callback=told.append)
-    assert told == list(range(1, N_FITS + 1))
+    assert told == list(range(1, 6 + 1))
 
 
 def test_few_rows_are_all_fitted_to():

@@ -42,15 +42,13 @@ def test_whole_weights_are_repeated_rows(shape):
 @SHAPES
 def test_the_span_holds_all_rows(shape):
     X = rows(shape)
-    span = find_span(X)
-    assert len(span.variances) == min(shape[0] - 1, shape[1])
+    directions, variances = find_span(X)
+    assert len(variances) == min(shape[0] - 1, shape[1])
     centred = X - X.mean(axis=0)
-    inside = centred @ span.directions.T
-    np.testing.assert_allclose(inside @ span.directions, centred, atol=1e-9)
-    np.testing.assert_allclose(np.mean(inside**2, axis=0), span.variances, rtol=1e-9)
-    np.testing.assert_allclose(
-        span.directions @ span.directions.T, np.eye(len(span.variances)), atol=1e-8
-    )
+    inside = centred @ directions.T
+    np.testing.assert_allclose(inside @ directions, centred, atol=1e-9)
+    np.testing.assert_allclose(np.mean(inside**2, axis=0), variances, rtol=1e-9)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(len(variances)), atol=1e-8)
 
 
 @pytest.mark.parametrize("ridge", [None, 1e-9])

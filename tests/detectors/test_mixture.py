@@ -179,7 +179,8 @@ def test_weights_of_many_rows_come_from_as_many_as_fit_into_memory(monkeypatch):
     (n_rows, n_polynomials), n_copies = sizes[0]
     assert n_rows == 400
     sizes.clear()
-    monkeypatch.setattr(mixture, "WEIGHT_NUMBERS", 100 * n_polynomials * n_copies)
+    budget = 16 * 100 * n_polynomials * n_copies
+    detector.set_params(ideal=clone(mixture.DEFAULT_IDEAL).set_params(memory_budget=budget))
     detector.fit(X)
     assert sizes[0] == ((100, n_polynomials), n_copies)
 
@@ -202,7 +203,7 @@ def test_contrasts_of_many_rows_are_drawn(monkeypatch):
     whole = detector.score_samples(X)
     assert max(sizes) == len(detector.transformations_) * 200
     sizes.clear()
-    monkeypatch.setattr(mixture, "CONTRAST_ROWS", 150)
+    monkeypatch.setattr(mixture, "BLOCK", 150)
     drawn, same = (clone(template).fit(X).score_samples(X) for _ in range(2))
     assert max(sizes) == 150
     np.testing.assert_array_equal(drawn, same)

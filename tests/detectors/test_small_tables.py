@@ -8,7 +8,7 @@ from benchmarks.campaigns.detectors import flagged, is_violation, make_table
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import ChristoffelDetector, fit_to_mixed
-from vanishing.detectors.threshold import move_last_digits
+from vanishing.detectors.base import move_last_digits
 
 #: Tables of which thresholds once called all rows, or far too many, anomalous.
 HARD_FOR_VANISHING = [44, 65, 71, 103, 129, 149, 326, 423, 547]

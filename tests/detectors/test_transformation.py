@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import image_detector
-from vanishing.detectors.threshold import apply_to_unseen
+from vanishing.detectors.base import apply_to_unseen
 from vanishing.transformations import (
     FunctionTransformation,
     Identity,
@@ -404,7 +404,7 @@ def test_of_many_rows_some_are_scored_in_the_fit(digits, monkeypatch, weighted):
     weights = np.linspace(1.0, 2.0, len(rows)) if weighted else None
     model = detector(n_components=(1, 4), distance_weight=0.5, contamination=0.1)
     whole = clone(model).fit(rows, sample_weight=weights)
-    monkeypatch.setattr("vanishing.detectors.transformation.SCORED_ROWS", len(rows) // 2)
+    monkeypatch.setattr("vanishing.detectors.transformation.FITTED_ROWS", len(rows) // 2)
     part = clone(model).fit(rows, sample_weight=weights)
     expected, found = whole.score_samples(new), part.score_samples(new)
     assert not np.array_equal(found, expected)
@@ -574,8 +574,8 @@ def test_rows_are_left_out_for_the_automatic_threshold_of_few(
         calls.append(n_rows)
         return apply_to_unseen(n_rows, score, **options)
 
-    monkeypatch.setattr("vanishing.detectors.transformation.apply_to_unseen", record)
-    monkeypatch.setattr("vanishing.detectors.transformation.FEW_ROWS", 80)
+    monkeypatch.setattr("vanishing.detectors.base.apply_to_unseen", record)
+    monkeypatch.setattr("vanishing.detectors.transformation.ENOUGH_ROWS", 40)
     X = np.random.default_rng(0).normal(size=(n_rows, 2))
     ideal = VanishingIdeal(max_degree=1, tol=2.0, normalization="contrastive")
     model = TransformationDetector(

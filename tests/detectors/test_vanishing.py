@@ -14,8 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.contrasts import GaussianNoise, Permuted
 from vanishing.detectors import ChristoffelDetector
-from vanishing.detectors import vanishing as module
-from vanishing.detectors.clusters import NothingVanishesError
+from vanishing.detectors.mixture import NothingVanishesError
 
 NAMES = ["speed", "force", "power", "mode"]
 
@@ -284,7 +283,7 @@ def test_large_tables_are_fitted_once(monkeypatch):
     def unwanted(*args, **kwargs):
         raise AssertionError("rows were left out")
 
-    monkeypatch.setattr(module, "apply_to_unseen", unwanted)
+    monkeypatch.setattr("vanishing.detectors.base.apply_to_unseen", unwanted)
     X = machine(500)[:, :3] / [1e3, 1e-3, 1]
     VanishingDetector(IDEAL).fit(X)
     with pytest.raises(AssertionError, match="left out"):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from vanishing.explain.quadratic import FAR, LinearDeviations, LinearForms, WideForms
+from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
+from vanishing.levels import SAME
 
 
 def ideals_with_a_metric(n_ideals=7, n_coordinates=5, seed=0):
@@ -41,7 +42,7 @@ def test_far_points_lose_no_digits(points):
     far = points.copy()
     # Along a direction in which the first ideal that lacks one does not see anything.
     null = np.linalg.svd(ideals[1].slopes.T)[2][-1]
-    far[::2] += 10 * np.sqrt(FAR) * null
+    far[::2] += 10 * np.sqrt(1 / SAME) * null
     found = LinearDeviations(ideals, metric)(far)
     np.testing.assert_allclose(found, one_after_the_other(ideals, far), rtol=1e-6)
 

@@ -14,10 +14,10 @@ import numpy as np
 from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.gsvd import REGULAR, fix_signs
-from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.construction.loop import Construction, DegreeTrace, StopReason
 from vanishing.construction.passes import NINE_DIGITS
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.evaluation import Complement, DegreeBlock
 
 #: Sets of points that a thread works on at a time.
 STACKED = 64
@@ -78,7 +78,6 @@ def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Cons
 
 def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
     started = time.perf_counter()
-    n_features = points.means.shape[1]
     apart = contrasts.means - points.means
     # The polynomials are made orthogonal to 1 on the points, where their mean is zero.
     sizes = contrasts.covariances + apart[:, :, None] * apart[:, None, :]
@@ -102,7 +101,6 @@ def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Co
     is_known = (pivots.min(axis=1) > REGULAR) & (extents[:, 0] > REGULAR) & ~ties.any(axis=1)
     conditions = pivots.max(axis=1) / pivots.min(axis=1)
     seconds = (time.perf_counter() - started) / len(points)
-    left, right = np.arange(n_features), np.zeros(n_features, dtype=np.intp)
     found: list[Construction | None] = []
     for j, known in enumerate(is_known):
         if not known:
@@ -110,39 +108,60 @@ def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Co
             continue
         signed, extent = fix_signs(vectors[j]), extents[j]
         n_vanishing = int(np.sum(extent <= tol))
-        block = DegreeBlock(
-            left=left,
-            right=right,
-            projection=points.means[j][None, :].copy(),
+        construction = make_linear(
+            points.means[j],
+            np.ascontiguousarray(signed[:, :n_vanishing]),
             # Size 1 on the points, the largest extents first.
-            nonvanishing=np.ascontiguousarray(
-                (signed[:, n_vanishing:] / extent[n_vanishing:])[:, ::-1]
-            ),
-            vanishing=np.ascontiguousarray(signed[:, :n_vanishing]),
-            extents=extent[:n_vanishing].copy(),
-        )
-        n_nonvanishing = n_features - n_vanishing
-        trace = DegreeTrace(
-            degree=1,
-            candidates=n_features,
-            rank=n_features,
-            vanishing=n_vanishing,
-            nonvanishing=n_nonvanishing,
-            dropped=0,
-            unbounded=0,
-            cut=0,
-            left_out=0,
+            np.ascontiguousarray((signed[:, n_vanishing:] / extent[n_vanishing:])[:, ::-1]),
+            extent,
             tol=tol,
             condition=float(conditions[j]),
-            spectrum=extent.copy(),
+            n_rows=float(points.n_rows[j]),
             seconds=seconds,
         )
-        found.append(
-            Construction(
-                PolynomialBasis(n_features, (block,)),
-                (trace,),
-                "max_degree" if n_nonvanishing else "exhausted",
-                float(points.n_rows[j]),
-            )
-        )
+        found.append(construction)
     return found
+
+
+def make_linear(
+    center: FloatArray,
+    vanishing: FloatArray | Complement,
+    nonvanishing: FloatArray,
+    spectrum: FloatArray,
+    *,
+    tol: float,
+    condition: float,
+    n_rows: float,
+    seconds: float,
+) -> Construction:
+    """Return the construction of linear polynomials that are zero at a center.
+
+    The spectrum begins with the extents of those that vanish.
+    """
+    n_features, n_vanishing = vanishing.shape
+    block = DegreeBlock(
+        left=np.arange(n_features),
+        right=np.zeros(n_features, dtype=np.intp),
+        projection=center[None, :].copy(),
+        nonvanishing=nonvanishing,
+        vanishing=vanishing,
+        extents=spectrum[:n_vanishing].copy(),
+    )
+    trace = DegreeTrace(
+        degree=1,
+        candidates=n_features,
+        rank=len(spectrum),
+        vanishing=n_vanishing,
+        nonvanishing=nonvanishing.shape[1],
+        dropped=0,
+        unbounded=0,
+        cut=0,
+        left_out=0,
+        tol=tol,
+        condition=condition,
+        spectrum=np.sort(spectrum),
+        seconds=seconds,
+    )
+    basis = PolynomialBasis(n_features, (block,))
+    reason: StopReason = "max_degree" if nonvanishing.shape[1] else "exhausted"
+    return Construction(basis, (trace,), reason, n_rows)

@@ -1,19 +1,26 @@
 """What both detectors share: scores, thresholds, explanations, rows in chunks."""
 
+import warnings
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.blocks import block_rows, one_thread
+from vanishing.arrays.blocks import block_rows, limit_jobs, one_thread
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
+    IntArray,
+    machine_epsilon,
+    move_like,
     move_to_host,
     move_to_numpy,
     namespace,
@@ -29,21 +36,18 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, close_after, too_large_to_square
-from vanishing.detectors.sample_weights import drop_zero_weights, mean_and_variance, total_weight
-from vanishing.detectors.score import Normal, Score
-from vanishing.detectors.threshold import (
-    Scored,
-    check_attainable,
-    choose_threshold,
-    conformal_threshold,
-    finite_quantiles,
-    measure_rounding,
-    most_anomalies,
-    pick_rows,
+from vanishing.detectors.sample_weights import (
+    drop_zero_weights,
+    mean_and_variance,
+    quantiles,
+    take_weights,
+    total_weight,
 )
+from vanishing.detectors.score import Normal, Score
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
 from vanishing.ideal import VanishingIdeal, warn_of_overflow
+from vanishing.levels import BLOCK, CHANCE, LONG_SUM, SAME
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -51,22 +55,11 @@ if TYPE_CHECKING:
 
 # --- Progress of a fit ----------------------------------------------------------------------------
 
-#: Rows that are scored at a time where progress is reported.
-ROWS_PER_STEP = 2**16
-
 Callback = Callable[[float], object]
 
 
 class Progress:
-    """Counts the work that a fit has done, and reports its share of the whole.
-
-    Parameters
-    ----------
-    callback : callable or None
-        Called with a number from 0 to 1.
-    total : float
-        The whole work, in units of the steps.
-    """
+    """Counts the work of a fit, and calls ``callback`` with its share of ``total``, 0 to 1."""
 
     def __init__(self, callback: Callback | None, total: float) -> None:
         self.callback = callback
@@ -81,9 +74,6 @@ class Progress:
 
 
 # --- Rows that are too many to be held at once ----------------------------------------------------
-
-#: Numbers of the rows that contrasts are made of.
-DRAWN_NUMBERS = 2**22
 
 
 class Moments(NamedTuple):
@@ -130,13 +120,7 @@ def _score_and_warn(score: Score, rows: Array) -> Array:
 
 
 def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
-    """Score the rows block by block.
-
-    Returns
-    -------
-    array of shape (n_samples,)
-        Of NumPy, 8 bytes a row; lazy for the rows of a Dask array.
-    """
+    """Score the rows block by block: 8 bytes a row in NumPy, lazy for a Dask array."""
     mapped = source.map_rows(score, None)
     if not isinstance(mapped, SampleSource):  # of Dask, which computes it when it is asked
         return mapped
@@ -149,14 +133,212 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
     return np.frombuffer(scores, dtype=np.float64)
 
 
+# --- The threshold: quantiles of scores -----------------------------------------------------------
+
+#: Parts into which rows are split to be left out in turn.
+FOLDS = 5
+#: Rows that are enough for quantiles: the rate of a threshold that one in twenty exceeds is then
+#: known to 0.7 %.
+ENOUGH_ROWS = 1000
+#: Rows that a fit works on at most; of more, so many are drawn: quantiles, means and covariances of
+#: all would be about the same.
+FITTED_ROWS = 20_000
+
+#: Shares of normal rows that "auto" calls anomalous: the rule of box plots is made for scores like
+#: those of a normal distribution, and flags up to a quarter of others.
+FEWEST_ANOMALIES, MOST_ANOMALIES = 0.01, 0.05
+
+
+class Scored(NamedTuple):
+    """Scores of rows, higher is more normal, and the weights of the rows."""
+
+    scores: FloatArray
+    sample_weight: FloatArray | None = None
+
+
+def quantile_threshold(
+    scores: FloatArray,
+    contamination: float | Literal["auto"],
+    sample_weight: FloatArray | None = None,
+    *,
+    most: float = 0.25,
+) -> float:
+    """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
+
+    "auto" is the rule of box plots, one and a half times the distance of the quartiles below the
+    lower one, but calls at least one sample in a hundred anomalous, and at most the share ``most``;
+    the rule itself never calls more than a quarter anomalous.
+    """
+    if contamination == "auto":
+        shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
+        lowest, highest, lower, upper = finite_quantiles(scores, shares, sample_weight)
+        return max(lowest, min(lower - 1.5 * (upper - lower), highest))
+    return finite_quantiles(scores, [contamination], sample_weight)[0]
+
+
+def choose_threshold(
+    seen: Scored, unseen: Scored, contamination: float | Literal["auto"], *, most: float = 0.25
+) -> float:
+    """Choose the threshold of rows of which some were left out of the fit in turn.
+
+    A number is the share of the seen rows. Unseen rows score lower than those that were fitted to,
+    if all else is the same. It is not where fits without some rows differ from that to all, by a
+    tiny shift of all scores or by other equations: then the rows that were fitted to say what is
+    normal.
+    """
+    threshold = quantile_threshold(seen.scores, contamination, seen.sample_weight, most=most)
+    if contamination != "auto":
+        return threshold
+    of_unseen = quantile_threshold(unseen.scores, "auto", unseen.sample_weight, most=most)
+    return min(threshold, of_unseen)
+
+
+def most_anomalies(n_rows: float) -> float:
+    """Return the largest share of normal rows that "auto" calls anomalous.
+
+    With k of n training rows below the threshold, the false alarm rate of new rows has the
+    distribution Beta(k + 1, n - k). Small tables get the largest k for which it exceeds three times
+    ``MOST_ANOMALIES`` by no more than chance (a one-sided tolerance limit).
+    """
+    n_rows = min(n_rows, ENOUGH_ROWS)
+    below = np.arange(int(MOST_ANOMALIES * n_rows) + 1)
+    certain = betainc(below + 1, n_rows - below, 3 * MOST_ANOMALIES) >= 1 - CHANCE
+    return min(MOST_ANOMALIES, max(0, int(certain.sum()) - 1) / n_rows)
+
+
+def finite_quantiles(
+    scores: FloatArray, shares: list[float], sample_weight: FloatArray | None = None
+) -> list[float]:
+    """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
+
+    Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
+    """
+    finite = scores[np.isfinite(scores)]
+    if not finite.size:
+        raise ValueError(
+            "the scores of all training rows are infinite: their equations overflow; rescale the "
+            "data, or lower max_degree"
+        )
+    bounded = np.maximum(scores, finite.min())
+    return [float(found) for found in quantiles(bounded, shares, sample_weight)]
+
+
+def apply_to_unseen(
+    n_rows: int,
+    fit_and_apply: Callable[[IntArray, IntArray], FloatArray],
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+) -> tuple[FloatArray, IntArray]:
+    """Leave parts of the rows out in turn, and return what models of the others say of them.
+
+    ``fit_and_apply`` takes the numbers of the rows to fit to and of those that were left out, and
+    returns a value, or a row of values, for each of the latter. The values come with the numbers of
+    their rows: in no particular order, and not of all rows, if there are many.
+    """
+    parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
+    parts = parts[: count_folds(n_rows)]
+    values = Parallel(n_jobs=limit_jobs(n_jobs, len(parts)), prefer="threads")(
+        delayed(fit_and_apply)(np.delete(np.arange(n_rows), part), part) for part in parts
+    )
+    return np.concatenate(values), np.concatenate(parts)
+
+
+def count_folds(n_rows: int) -> int:
+    """Return how many parts of the rows are left out in turn: one is enough if it is large."""
+    sizes = [n_rows // FOLDS + (part < n_rows % FOLDS) for part in range(FOLDS)]
+    return min(FOLDS, 1 + int(np.searchsorted(np.cumsum(sizes), ENOUGH_ROWS)))
+
+
+def can_leave_out(n_rows: int) -> bool:
+    """Return whether each part that is left out has two rows."""
+    return n_rows >= 2 * FOLDS
+
+
+def conformal_threshold(scores: FloatArray, contamination: float) -> float:
+    """Choose a threshold by scores of normal samples that were not used in fitting.
+
+    A new normal sample, exchangeable with these, falls below it with at most the probability
+    ``contamination`` (split conformal prediction).
+    """
+    rank = check_attainable(len(scores), contamination)
+    threshold = float(np.sort(scores)[::-1][rank - 1])
+    if not np.isfinite(threshold):
+        raise ValueError(
+            f"a false alarm rate of {contamination} cannot be guaranteed: the scores of "
+            f"{np.sum(~np.isfinite(scores))} of {len(scores)} calibration samples are infinite, "
+            "since equations overflow there; rescale the data, or raise contamination"
+        )
+    return threshold
+
+
+def check_attainable(n_samples: int, contamination: float) -> int:
+    """Return the rank of the conformal threshold, or raise if there are too few samples for it."""
+    rank = ceil((n_samples + 1) * (1 - contamination))
+    if rank > n_samples:
+        raise ValueError(
+            f"a false alarm rate of {contamination} cannot be guaranteed with {n_samples} "
+            f"calibration samples: at least {ceil(1 / contamination) - 1} are required; raise "
+            "contamination or calibration"
+        )
+    return rank
+
+
+# --- Rows that differ by no more than rounding errors ---------------------------------------------
+
+#: Units in the last place by which numbers that stand for the same may differ: a relation such as
+#: a change of units takes a few operations, and so do the equations that are found.
+UNITS = 8
+
+
+def move_last_digits(X: Array) -> Array:
+    """Return the rows with the last digits of all numbers changed, each up or down at random."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=tuple(X.shape))
+    xp = namespace(X)
+    steps = xp.astype(move_like(UNITS * machine_epsilon(X) * signs, X), X.dtype)
+    return X + X * steps
+
+
+def measure_rounding(
+    score: Callable[[Array], Array],
+    X: Array | SampleSource,
+    contamination: float | Literal["auto"],
+    threshold: float,
+    *,
+    known: FloatArray | None = None,
+) -> float:
+    """Return how far rounding errors of the training data move a threshold.
+
+    Where equations are exact, scores are made of nothing else. Rows that differ in their last
+    digits are not told apart. Zero where scores are far larger, as usual. ``known`` are scores of
+    all rows.
+    """
+    rows = pick_rows(X)
+    scores = move_to_host(score(rows)) if known is None else pick_rows(known)
+    moved = move_to_host(score(move_last_digits(rows)))
+    worse = np.minimum(scores, moved)
+    if not np.isfinite(worse).any():
+        return 0.0
+    rounding = quantile_threshold(scores, contamination) - quantile_threshold(worse, contamination)
+    return rounding if rounding > SAME * abs(threshold) else 0.0
+
+
+def pick_rows(X: Array | SampleSource) -> Array:
+    """Return enough rows, spread over all of an array, or the first of a source."""
+    if isinstance(X, SampleSource):
+        with close_after(X.blocks(ENOUGH_ROWS)) as blocks:
+            return next(iter(blocks))
+    n_rows = X.shape[0]
+    if n_rows <= ENOUGH_ROWS:
+        return X
+    return take_rows(X, np.linspace(0, n_rows - 1, ENOUGH_ROWS).astype(np.intp))
+
+
 # --- What the detectors share: scikit-learn's contract for outlier detectors, and the threshold ---
 
-#: Share of the training data whose score is called usual in explanations.
-USUAL = 0.9
-#: Squares of smaller numbers underflow.
-SMALLEST = 1e-155
-#: Rows that say how many decimals the columns have.
-UNIT_ROWS = 1000
+#: Share of the training data whose score is not called usual in explanations, and that a fit to
+#: mixed rows leaves out.
+UNUSUAL_SHARE = 0.1
 
 
 class Detector(Saveable, OutlierMixin, BaseEstimator):
@@ -308,6 +490,29 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         order = np.random.default_rng(self.random_state).permutation(n_rows)
         return take_rows(X, order[n_held_out:]), take_rows(X, order[:n_held_out])
 
+    def _score_unseen(
+        self,
+        X: Array,
+        fit_score: Callable[[Array, FloatArray | None], Score],
+        sample_weight: FloatArray | None,
+        n_jobs: int | None = None,
+    ) -> Scored | None:
+        """Return scores of rows that are left out of the fit in turn, or None if a fit fails."""
+
+        def fit_and_score(rest: IntArray, unseen: IntArray) -> FloatArray:
+            fold = fit_score(take_rows(X, rest), take_weights(sample_weight, rest))
+            return np.asarray(move_to_host(fold.score_samples(take_rows(X, unseen))))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
+                scores, which = apply_to_unseen(
+                    X.shape[0], fit_and_score, seed=self.random_state, n_jobs=n_jobs
+                )
+        except ValueError:  # nothing vanishes on some of the rows, though it does on all
+            return None
+        return Scored(scores, take_weights(sample_weight, which))
+
     def _calibrate(
         self,
         score: Score,
@@ -321,20 +526,9 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
     ) -> tuple[Score, float]:
         """Return the score, with what explanations compare with, and the threshold.
 
-        Parameters
-        ----------
-        score : Score
-        X : array or SampleSource
-            The training data.
-        held_out : array or None
-            The rows for a guaranteed rate of false alarms.
-        seen : Scored, optional
-            Rows of X, all or some, where their scores are known.
-        unseen : Scored, optional
-            Rows that were left out of the fit in turn; those of X stand in for them.
-        sample_weight : array of shape (n_samples,), optional
-        progress : Progress, optional
-            Told of every row that is scored.
+        ``held_out`` are rows for a guaranteed rate of false alarms, ``seen`` rows of X whose scores
+        are known, ``unseen`` rows that were left out of the fit in turn; ``seen`` stand in for
+        them.
         """
         known = None
         if seen is None:
@@ -342,10 +536,10 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         elif not isinstance(X, SampleSource) and len(seen.scores) == X.shape[0]:
             known = seen.scores
         unseen = seen if unseen is None else unseen
-        usual = -finite_quantiles(unseen.scores, [1 - USUAL], unseen.sample_weight)[0]
+        usual = -finite_quantiles(unseen.scores, [UNUSUAL_SHARE], unseen.sample_weight)[0]
         mean, spread = _means_and_spreads(X, sample_weight)
         # A constant column, whose spread is rounding, is measured in units of its size.
-        constant = spread <= 1e-12 * np.abs(mean)
+        constant = spread <= LONG_SUM * np.abs(mean)
         spread = np.where(constant, np.abs(mean) + 1.0, spread)
         if held_out is None:
             most = most_anomalies(total_weight(seen.sample_weight, len(seen.scores)))
@@ -359,7 +553,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         )
         units = None
         if not isinstance(X, SampleSource):
-            units = last_digits(move_to_numpy(pick_rows(X, UNIT_ROWS)))
+            units = last_digits(move_to_numpy(pick_rows(X)))
         normal = Normal(usual + rounding, mean, spread, units)
         return replace(score, normal=normal), threshold - rounding
 
@@ -368,9 +562,9 @@ def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None
     """Return the scores of all rows; tell of those that are done."""
     if isinstance(X, SampleSource):
         return np.asarray(score_blocks(X, score.score_samples))
-    parts = []
-    for start in range(0, X.shape[0], ROWS_PER_STEP):
-        rows = X[start : start + ROWS_PER_STEP, :]
+    parts, at_a_time = [], max(1, BLOCK // X.shape[1])
+    for start in range(0, X.shape[0], at_a_time):
+        rows = X[start : start + at_a_time, :]
         parts.append(np.asarray(move_to_host(score.score_samples(rows))))
         if progress is not None:
             progress.step(len(parts[-1]))
@@ -378,18 +572,7 @@ def _score_rows(score: Score, X: Array | SampleSource, progress: Progress | None
 
 
 def clone_for_scores(detector: Any) -> Any:
-    """Return a copy of a detector whose threshold is not needed, and takes no further fits.
-
-    Parameters
-    ----------
-    detector : detector
-        Anything with ``fit`` and ``score_samples``.
-
-    Returns
-    -------
-    detector
-        Not fitted.
-    """
+    """Return a copy of a detector that is used for scores only: its threshold is cheap."""
     copied = clone(detector)
     if isinstance(copied, Detector) and copied.contamination == "auto":
         copied.contamination = 0.1  # any number: "auto" leaves rows out of further fits
@@ -399,20 +582,7 @@ def clone_for_scores(detector: Any) -> Any:
 def check_rows(
     detector: Detector, X: Any, sample_weight: Any
 ) -> tuple[Array | SampleSource, FloatArray | None]:
-    """Check training data, and record its width and names on the detector.
-
-    Parameters
-    ----------
-    detector : Detector
-    X, sample_weight
-        As passed to ``fit``.
-
-    Returns
-    -------
-    X : array of shape (n_samples, n_features) or SampleSource
-        Rows of positive weight.
-    sample_weight : array of shape (n_samples,) or None
-    """
+    """Check training data, and record its width and names; return rows of positive weight."""
     if sample_weight is not None and detector.calibration is not None:
         raise ValueError(
             "calibration guarantees a rate of false alarms for rows that are exchangeable, "
@@ -436,7 +606,7 @@ def check_sizes(rows: Array) -> None:
             "rescale the column, or leave such rows out"
         )
     largest = float(namespace(rows).max(namespace(rows).abs(rows)))
-    if 0 < largest < SMALLEST:
+    if 0 < largest < float(np.finfo(np.float64).tiny) ** 0.5:
         raise ValueError(
             f"X holds numbers of at most {largest:.0e} in size, too small to be squared; rescale "
             "the data before fitting"

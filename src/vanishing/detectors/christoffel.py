@@ -13,12 +13,19 @@ from sklearn.utils._param_validation import StrOptions
 from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
 from vanishing.data.inputs import NumberRange, check_new_table, refuse_points_as_y, take_over
 from vanishing.data.source import SampleSource, check_weights
-from vanishing.detectors.base import Detector, check_rows, find_moments, score_blocks
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    Detector,
+    Scored,
+    check_rows,
+    find_moments,
+    score_blocks,
+)
 from vanishing.detectors.sample_weights import mean_and_variance, total_weight
 from vanishing.detectors.score import ChristoffelView, Coordinates, Score
-from vanishing.detectors.threshold import Scored
 from vanishing.explain.view import Component
 from vanishing.ideal import InterpolationWarning, VanishingIdeal
+from vanishing.levels import LONG_SUM
 from vanishing.polynomials.basis import PolynomialBasis
 
 # --- All polynomials up to a degree, by their extents ---------------------------------------------
@@ -40,18 +47,10 @@ from vanishing.polynomials.basis import PolynomialBasis
 
 
 def take_all_polynomials(ideal: VanishingIdeal) -> PolynomialBasis:
-    """Return a basis whose vanishing polynomials are all polynomials of a fit but the constant.
+    """Return a basis whose vanishing polynomials are all of a fit with ``tol=0`` but the constant.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-        Fitted with ``tol=0``.
-
-    Returns
-    -------
-    PolynomialBasis
-        Each polynomial has size 1 under the normalization, so that its extent is that of a
-        polynomial that vanishes.
+    Each has size 1 under the normalization, so that its extent is that of a polynomial that
+    vanishes.
     """
     blocks = []
     for block, step in zip(ideal.basis_.blocks, ideal.trace_, strict=True):
@@ -73,14 +72,7 @@ def leave_one_out(scores: FloatArray, n_rows: float) -> FloatArray:
     """Return the scores of rows as they are without the row itself.
 
     Without x the moment matrix is (N M - v(x) v(x)ᵀ) / (N - 1), whose inverse is known (Sherman and
-    Morrison): K becomes (N - 1)/N · K / (1 - K/N).
-
-    Parameters
-    ----------
-    scores : array of shape (n_samples,)
-        -log K of rows that were fitted to.
-    n_rows : float
-        N, the number of rows or the sum of their weights.
+    Morrison): K becomes (N - 1)/N · K / (1 - K/N). N is the total weight of the rows.
     """
     with np.errstate(over="ignore"):
         leverage = np.exp(-scores) / n_rows
@@ -91,22 +83,12 @@ def leave_one_out(scores: FloatArray, n_rows: float) -> FloatArray:
 
 # --- Rows that a threshold is chosen by, when all others are gone ---------------------------------
 
-#: Rows that are kept.
-RESERVOIR = 1000
-
 
 @dataclass(frozen=True, eq=False)
 class Reservoir:
     """A random sample of the rows of partial fits.
 
-    Parameters
-    ----------
-    rows : array of shape (n_kept, n_features)
-    weights, keys : arrays of shape (n_kept,)
-        The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and
-        Spirakis).
-    n_seen : int
-        Number of rows so far.
+    The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and Spirakis).
     """
 
     rows: FloatArray
@@ -123,7 +105,7 @@ class Reservoir:
         """Return a sample of these rows and of new ones, all of positive weight."""
         uniform = np.random.default_rng([seed, self.n_seen]).random(len(rows))
         keys = np.concatenate([self.keys, np.log1p(-uniform) / weights])
-        kept = np.sort(np.argsort(-keys, kind="stable")[:RESERVOIR])
+        kept = np.sort(np.argsort(-keys, kind="stable")[:ENOUGH_ROWS])
         return Reservoir(
             np.concatenate([self.rows, rows])[kept],
             np.concatenate([self.weights, weights])[kept],
@@ -279,8 +261,16 @@ class ChristoffelDetector(Detector):
         fitted.anomaly_score_, fitted.offset_ = found
         for name in ("_ideal", "_reservoir"):  # of earlier partial fits
             fitted.__dict__.pop(name, None)
-        if not isinstance(train, SampleSource):
-            _warn_of_few_rows(ideal.basis_.count("nonvanishing"), len(train))
+        if not isinstance(train, SampleSource) and (
+            ideal.basis_.count("nonvanishing") >= len(train)
+        ):
+            warnings.warn(
+                f"X has {len(train)} rows, and as many independent polynomials: all training rows "
+                "have the same score, and other rows are infinitely far away; fit more rows, lower "
+                "max_degree, or reduce the number of features (for instance by PCA)",
+                InterpolationWarning,
+                stacklevel=2,
+            )
         take_over(self, fitted)
         return self
 
@@ -319,7 +309,12 @@ class ChristoffelDetector(Detector):
                     stacklevel=2,
                 )
             checked, _ = check_rows(fitted, X, None)
-            rows = _refuse_streams(checked)
+            if isinstance(checked, SampleSource):
+                raise ValueError(
+                    "partial_fit takes a table that fits into memory, and X takes more than 1 GiB; "
+                    "pass parts of it one after the other"
+                )
+            rows = move_to_numpy(checked).astype(np.float64)
             # Any affine map would do: rows to come may have another mean and spread.
             coordinates = Coordinates(_make_scaler(rows.mean(axis=0), rows.var(axis=0)))
             ideal, reservoir = self._new_ideal(), Reservoir.empty(rows.shape[1])
@@ -406,32 +401,10 @@ def _make_scaler(mean: FloatArray, variance: FloatArray) -> StandardScaler:
     scaler = StandardScaler()
     spread = np.sqrt(np.asarray(variance, dtype=np.float64))
     size = np.abs(np.asarray(mean, dtype=np.float64))
-    constant = spread <= 1e-12 * size
+    constant = spread <= LONG_SUM * size
     scaler.mean_ = np.asarray(mean, dtype=np.float64)
     scaler.scale_ = np.where(constant, np.where(size > 0, 1e-3 * size, 1.0), spread)
     scaler.var_ = scaler.scale_**2
     scaler.n_features_in_ = len(scaler.mean_)
     scaler.n_samples_seen_ = 1
     return scaler
-
-
-def _refuse_streams(rows: Any) -> FloatArray:
-    if isinstance(rows, SampleSource):
-        raise ValueError(
-            "partial_fit takes a table that fits into memory, and X takes more than 1 GiB; pass "
-            "parts of it one after the other"
-        )
-    return move_to_numpy(rows).astype(np.float64)
-
-
-def _warn_of_few_rows(n_polynomials: int, n_rows: int) -> None:
-    """Warn if there are so few rows that all of them have the same score."""
-    if n_polynomials >= n_rows:
-        warnings.warn(
-            f"X has {n_rows} rows, and as many independent polynomials: all training rows have the "
-            "same score, and other rows are infinitely far away; fit more rows, lower max_degree, "
-            "or reduce the "
-            "number of features (for instance by PCA)",
-            InterpolationWarning,
-            stacklevel=3,
-        )

@@ -18,16 +18,21 @@ from vanishing.data.inputs import (
     is_frame,
     make_row_picker,
 )
-from vanishing.detectors.base import Detector, clone_for_scores
+from vanishing.detectors.base import (
+    FOLDS,
+    UNUSUAL_SHARE,
+    Detector,
+    Scored,
+    choose_threshold,
+    clone_for_scores,
+    measure_rounding,
+)
 from vanishing.detectors.sample_weights import sort_rows
-from vanishing.detectors.threshold import FOLDS, Scored, choose_threshold, measure_rounding
 
-#: With fewer rows, none can be left out.
-FEWEST_ROWS = 20
-#: Share of the rows that a fit to mixed rows leaves out, at least.
-LEFT_OUT = 0.1
-#: Fits that ``fit_to_mixed`` makes.
-N_FITS = FOLDS + 1
+
+def count_fits(n_rows: int) -> int:
+    """Return how many fits ``fit_to_mixed`` makes: one where two rows are not left out."""
+    return 1 if UNUSUAL_SHARE * n_rows < 2 else FOLDS + 1
 
 
 def score_unseen(
@@ -138,13 +143,14 @@ def fit_to_mixed(
     fitted: Detector = clone(detector)
     table, rows_of = _checked(X)
     one_copy = _find_copies(table)[:, 0]
-    if len(one_copy) < FEWEST_ROWS:
+    n_fits = count_fits(len(one_copy))
+    if n_fits == 1:
         fitted.fit(X if is_frame(X) else table)
         return fitted
     rows = rows_of(one_copy)
     scores = score_unseen(detector, rows, random_state=detector.random_state, callback=callback)
     share = detector.contamination
-    left_out = max(LEFT_OUT, 0.0 if share == "auto" else share)
+    left_out = max(UNUSUAL_SHARE, 0.0 if share == "auto" else share)
     # No mean of two scores, one of which may be infinite.
     worst = np.quantile(scores, left_out, method="lower")
     better = scores > worst
@@ -157,7 +163,7 @@ def fit_to_mixed(
     rounding = measure_rounding(normality, check_new_table(fitted, rows), share, threshold)
     fitted.offset_ = threshold - rounding
     if callback is not None:
-        callback(N_FITS)
+        callback(n_fits)
     return fitted
 
 

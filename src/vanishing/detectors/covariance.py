@@ -6,25 +6,23 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.detectors.sample_weights import quantiles, take_weights, total_weight, weighted_mean
+from vanishing.levels import LONG_SUM
 
-#: The shrinkage is at least this: where rows lie in a subspace exactly, rounding is all that is
-#: left of the other directions.
-LEAST_SHRINKAGE = 1e-6
+#: Equations are exact if residuals are below this part of the spread of the columns: three digits.
+#: Covariances are shrunk by its square at least: where rows lie in a subspace exactly, rounding is
+#: all that is left of the other directions.
+EXACT_SHARE = 1e-3
+#: Rows to a column with which a covariance is known: its eigenvalues are off by a third.
+ROWS_PER_COLUMN = 10
 #: Steps of the concentration, which ends as soon as the same rows are kept.
-MOST_STEPS = 10
+CONCENTRATION_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """The covariance (1 - rho) S + rho mu I, where S is that of the rows.
+    """The covariance (1 - rho) S + rho mu I of Ledoit and Wolf (2004), where S is that of the rows.
 
-    Parameters
-    ----------
-    mean : array of shape (n_features,)
-    rho : float
-        By the formula of Ledoit and Wolf (2004).
-    mu : float
-        Mean of the variances of all columns.
+    mu is the mean of the variances of all columns.
     """
 
     mean: FloatArray
@@ -53,11 +51,6 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
     """Return how far the covariance of rows is shrunk towards a multiple of the identity.
 
     Takes O(N n min(N, n)) operations, for N rows of n columns.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,), optional
     """
     mean, rows = center_rows(X, sample_weight)
     n_columns = X.shape[1]
@@ -69,27 +62,24 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
     fourth = float(weighted_mean((squares**2)[:, None], sample_weight)[0])
     noise = (fourth - size) / total_weight(sample_weight, len(X))
     rho = 1.0 if distance <= 0 else min(1.0, noise / distance)
-    return Shrinkage(mean, max(rho, LEAST_SHRINKAGE), mu)
+    return Shrinkage(mean, max(rho, EXACT_SHARE**2), mu)
 
 
 def shrunk_covariance(
-    X: FloatArray, sample_weight: FloatArray | None
+    X: FloatArray, sample_weight: FloatArray | None, ridge: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of rows and their covariance after Ledoit and Wolf."""
-    shrinkage = find_shrinkage(X, sample_weight)
-    _, rows = center_rows(X, sample_weight)
-    covariance = (1 - shrinkage.rho) * (rows.T @ rows)
-    covariance[np.diag_indices_from(covariance)] += shrinkage.rest
-    return shrinkage.mean, covariance
+    """Return the mean of rows and their covariance after Ledoit and Wolf.
 
-
-def ridge_covariance(
-    X: FloatArray, sample_weight: FloatArray | None, ridge: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the covariance of rows, with a small part of the mean variance added."""
+    With a ``ridge``, that part of the mean variance is added instead.
+    """
     mean, rows = center_rows(X, sample_weight)
     covariance = rows.T @ rows
-    covariance[np.diag_indices_from(covariance)] += ridge * np.trace(covariance) / X.shape[1]
+    if ridge is None:
+        shrinkage = find_shrinkage(X, sample_weight)
+        covariance, rest = (1 - shrinkage.rho) * covariance, shrinkage.rest
+    else:
+        rest = ridge * np.trace(covariance) / X.shape[1]
+    covariance[np.diag_indices_from(covariance)] += rest
     return mean, covariance
 
 
@@ -109,28 +99,13 @@ def concentrate(
     """Return the rows that are nearest to their own mean under their own covariance.
 
     The concentration steps of the minimum covariance determinant (Rousseeuw and Van Driessen,
-    1999), from the covariance of all rows.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,) or None
-    share : float
-        Of the rows that are kept, by weight.
-    ridge : float or None
-        As for ``ridge_covariance``; None shrinks after Ledoit and Wolf.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
+    1999), from the covariance of all rows. The rows that are kept have the given share of the
+    weight.
     """
     kept = np.ones(len(X), dtype=bool)
-    for _ in range(MOST_STEPS):
+    for _ in range(CONCENTRATION_STEPS):
         rows, weights = X[kept], take_weights(sample_weight, kept)
-        if ridge is None:
-            mean, covariance = shrunk_covariance(rows, weights)
-        else:
-            mean, covariance = ridge_covariance(rows, weights, ridge)
+        mean, covariance = shrunk_covariance(rows, weights, ridge)
         if not covariance.any():
             return kept
         distances = mahalanobis(X, mean, covariance)
@@ -144,38 +119,22 @@ def concentrate(
 def root_of(covariance: FloatArray, power: float) -> FloatArray:
     """Return a power of a positive semidefinite matrix; its smallest eigenvalues are raised."""
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, LEAST_SHRINKAGE * max(values.mean(), np.finfo(float).tiny))
+    values = np.maximum(values, EXACT_SHARE**2 * max(values.mean(), np.finfo(float).tiny))
     return np.asarray((vectors * values**power) @ vectors.T)
 
 
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Principal components of rows: those directions of their span that are more than rounding.
+def find_span(
+    X: FloatArray, sample_weight: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return principal components of rows, one below the other, and their variances.
 
-    Parameters
-    ----------
-    directions : array of shape (n_directions, n_features)
-        Orthonormal.
-    variances : array of shape (n_directions,)
-    """
-
-    directions: FloatArray
-    variances: FloatArray
-
-
-def find_span(X: FloatArray, sample_weight: FloatArray | None = None) -> Span:
-    """Return the span of rows around their mean, in O(N n min(N, n)) operations.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,), optional
+    Those directions of the span that are more than rounding, in O(N n min(N, n)) operations.
     """
     _, rows = center_rows(X, sample_weight)
     tall = rows.shape[1] <= len(rows)
     variances, vectors = np.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)
     # The products have lost half of the digits: what is smaller is rounding.
-    large = variances > 1e-12 * variances[-1]
+    large = variances > LONG_SUM * variances[-1]
     variances, vectors = variances[large], vectors[:, large]
     directions = vectors.T if tall else (vectors / np.sqrt(variances)).T @ rows
-    return Span(directions, variances)
+    return directions, variances

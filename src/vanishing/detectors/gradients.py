@@ -160,7 +160,7 @@ class OrientedGradients(Preprocessor, UnsupervisedTransformer, BaseEstimator):
         across, down = _differences(images, 2), _differences(images, 1)
         angles = [2 * pi * k / DIRECTIONS for k in range(DIRECTIONS // 2)]
         forward = [
-            # The cosine of a right angle is zero: roots of rounding errors are no gradients.
+            # The cosine of a right angle is zero: the root of a rounding error is not a gradient.
             round(cos(angle), 15) * across + round(sin(angle), 15) * down
             for angle in angles
         ]

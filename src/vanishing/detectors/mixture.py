@@ -1,15 +1,18 @@
 """Mixtures of ideals: fitting the components of all transformations, and their weights."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from vanishing.arrays.blocks import limit_jobs, limit_threads
@@ -24,16 +27,192 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.candidates import EPS
 from vanishing.construction.linear import PointSets, fit_linear
-from vanishing.construction.normalizations import Contrastive, resolve_normalization
-from vanishing.construction.passes import Gram, resolve_reduction
 from vanishing.data.inputs import label_error
 from vanishing.data.source import ArraySource, ConcatenatedSource, SampleSource, add_weights
-from vanishing.detectors.clusters import scale_component
-from vanishing.detectors.sample_weights import take_weights, total_weight, weighted_mean
+from vanishing.detectors.base import can_leave_out
+from vanishing.detectors.sample_weights import (
+    mean_and_variance,
+    take_weights,
+    total_weight,
+    weighted_mean,
+)
 from vanishing.detectors.score import ClusterView, Mixture, value_and_slopes
 from vanishing.explain.view import Component
-from vanishing.ideal import VanishingIdeal
+from vanishing.ideal import VanishingIdeal, find_smallest_extent
+from vanishing.levels import BLOCK
 from vanishing.transformations import Transformation
+
+# --- Clusters that are large enough for ideals of their own ---------------------------------------
+
+
+def resolutions_of(n_components: Any) -> list[int]:
+    """Return the numbers of clusters that are asked for: one, or one for each resolution."""
+    numbers = np.atleast_1d(np.asarray(n_components))
+    if numbers.ndim > 1 or not numbers.size or numbers.dtype.kind not in "iu" or min(numbers) < 1:
+        raise ValueError(
+            f"n_components must be a positive int or a sequence of them, got {n_components!r}"
+        )
+    return [int(k) for k in numbers]
+
+
+def find_clusters(
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
+) -> IntArray:
+    """Label points by k-means with at most ``n_clusters`` labels 0, 1, ... without holes."""
+    if n_clusters <= 1:
+        return np.zeros(len(points), dtype=np.intp)
+    # With less work than a block, threads wait for each other longer than they work.
+    n_threads = 1 if points.size * n_clusters < BLOCK else None
+    with limit_threads(n_threads, "openmp"), warnings.catch_warnings():
+        # Fewer distinct points than clusters: there are then fewer clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means = KMeans(n_clusters, n_init=1, random_state=seed)
+        labels = means.fit(points, sample_weight=sample_weight).labels_
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def find_clusterings(
+    points: FloatArray,
+    resolutions: Sequence[int],
+    *,
+    seed: int,
+    sample_weight: FloatArray | None = None,
+) -> list[tuple[IntArray, float]]:
+    """Cluster points at several resolutions, and from several starts where a number is repeated.
+
+    Returns different labels of the points with their weights: every resolution has weight 1, which
+    its starts share. The seed is raised by one for each further start.
+    """
+    starts: dict[int, int] = {}
+    weights: dict[int, int] = {}
+    # Few rows carry few clusters, and several resolutions may come out as the same.
+    for number, times in Counter(resolutions).items():
+        most = min(number, count_large_clusters(points))
+        starts[most] = max(starts.get(most, 1), times if most > 1 else 1)
+        weights[most] = weights.get(most, 0) + 1
+    found: list[tuple[IntArray, float]] = []
+    for most, n_starts in starts.items():
+        for start in range(n_starts):
+            labels = find_large_clusters(
+                points, most, seed=seed + start, sample_weight=sample_weight
+            )
+            weight = weights[most] / n_starts
+            same = [i for i, (other, _) in enumerate(found) if np.array_equal(labels, other)]
+            if same:
+                found[same[0]] = (labels, found[same[0]][1] + weight)
+            else:
+                found.append((labels, weight))
+    return found
+
+
+def count_large_clusters(points: FloatArray) -> int:
+    """Return how many clusters of points can have enough rows for their dimension."""
+    return max(1, len(points) // count_fewest_rows(points))
+
+
+def count_fewest_rows(points: FloatArray) -> int:
+    """Return how many rows a cluster needs for its relations to mean anything."""
+    return 2 * int(points.shape[1])
+
+
+def find_large_clusters(
+    points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
+) -> IntArray:
+    """Label points; clusters with too few rows for their dimension join their neighbours.
+
+    Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
+    """
+    fewest = count_fewest_rows(points)
+    n_clusters = min(n_clusters, count_large_clusters(points))
+    if n_clusters == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
+    n_clusters = int(labels.max()) + 1
+    centers = np.stack([points[labels == label].mean(axis=0) for label in range(n_clusters)])
+    sizes = np.bincount(labels, minlength=n_clusters)
+    for small in np.argsort(sizes, kind="stable"):
+        alive = np.flatnonzero(sizes)
+        if sizes[small] >= fewest or len(alive) == 1:
+            continue  # it may have grown by a merge since the order was made
+        others = alive[alive != small]
+        nearest = others[np.argmin(np.sum((centers[others] - centers[small]) ** 2, axis=1))]
+        labels[labels == small] = nearest
+        sizes[nearest] += sizes[small]
+        sizes[small] = 0
+    return np.unique(labels, return_inverse=True)[1]
+
+
+# --- The ideal of each cluster --------------------------------------------------------------------
+
+#: With more rows to an unknown, unseen rows score as those that were fitted to: their squares are
+#: two fiftieths larger.
+ROWS_TO_TRUST = 50
+
+
+def fit_clusters(
+    points: FloatArray,
+    labels: IntArray,
+    contrast: FloatArray | None,
+    template: VanishingIdeal,
+    *,
+    smallest_scale: float,
+    sample_weight: FloatArray | None = None,
+) -> list[Component]:
+    """Fit an ideal to each cluster; clusters on which nothing vanishes are left out.
+
+    All clusters have the same contrast. D of a component is the mean square of its polynomials in
+    units of their spread, which is at least ``smallest_scale`` in units of the normalization: a
+    cluster with few rows satisfies equations exactly that hold by chance.
+    """
+    # Sources, which are not checked again for every cluster.
+    other = None
+    if contrast is not None and template.needs_contrast:
+        other = ArraySource(contrast)
+    components = []
+    for label in np.unique(labels):
+        own = labels == label
+        rows, own_weight = points[own], take_weights(sample_weight, own)
+        ideal: VanishingIdeal = clone(template)
+        ideal.fit_part(ArraySource(rows), other, sample_weight=own_weight)
+        if ideal.basis_.count():
+            mean, variance = mean_and_variance(ideal.basis_.evaluate(rows), own_weight)
+            components.append(scale_component(ideal, mean, np.sqrt(variance + smallest_scale**2)))
+    if not components:
+        check_vanishing(ideal)
+    return components
+
+
+def scale_component(ideal: VanishingIdeal, center: FloatArray, scale: FloatArray) -> Component:
+    """Return a component whose D is the mean square of (g - center) / scale."""
+    return Component(ideal, center, scale, 1 / (len(scale) * scale**2) if len(scale) else scale)
+
+
+def are_trusted(components: list[Component], n_rows: int) -> bool:
+    """Whether rows that were fitted to score as new ones do, or are too few to tell."""
+    n_candidates = sum(step.candidates for each in components for step in each.ideal.trace_)
+    return not can_leave_out(n_rows) or n_rows >= ROWS_TO_TRUST * n_candidates
+
+
+class NothingVanishesError(ValueError):
+    """No polynomial is below the tolerance; ``smallest`` is the smallest extent there is."""
+
+    def __init__(self, smallest: float, tol: float | str) -> None:
+        super().__init__(smallest, tol)  # so that it can be sent between processes
+        self.smallest = smallest
+        self.tol = tol
+
+    def __str__(self) -> str:
+        return (
+            f"no polynomial vanishes on X: the smallest extent is {self.smallest:.3g}, over "
+            f"tol={self.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+        )
+
+
+def check_vanishing(ideal: VanishingIdeal) -> None:
+    """Raise if nothing vanishes under a fitted ideal."""
+    if not ideal.basis_.count():
+        raise NothingVanishesError(find_smallest_extent(ideal), ideal.tol)
+
 
 # --- The ideal of one transformed copy, or of one cluster of it -----------------------------------
 
@@ -44,16 +223,7 @@ DEFAULT_IDEAL = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive
 def fit_component(
     points: SampleSource, contrast: SampleSource, ideal: VanishingIdeal | None, name: str
 ) -> VanishingIdeal:
-    """Fit an ideal that has at least one vanishing polynomial, or raise.
-
-    Parameters
-    ----------
-    points, contrast : SampleSource
-    ideal : VanishingIdeal or None
-        What to fit; None for the default.
-    name : str
-        The transformation, for messages.
-    """
+    """Fit an ideal, the default if None, that has a vanishing polynomial, or raise."""
     template = DEFAULT_IDEAL if ideal is None else ideal
     fitted: VanishingIdeal = clone(template)
     used = contrast if template.needs_contrast else None
@@ -100,16 +270,8 @@ RATE, EPOCHS = 1e-5, 300
 class WeightProblem:
     """Mean training score as a function of u.
 
-    Parameters
-    ----------
-    squares : sequence of arrays of shape (n_points, n_polynomials), of any library
-        Per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all components.
-    components : sequence of slices
-        The polynomials of each component.
-    n_clusters : int
-        Components per transformation; those of T_i come together, in the order of i.
-    smoothing : float
-    sample_weight : array of shape (n_points,), optional
+    ``squares`` are, per transformation T_i, (g(T_i x) - c_g)² for the polynomials g of all
+    components (slices); the components of T_i come together, in the order of i.
     """
 
     squares: Sequence[Array]
@@ -179,25 +341,8 @@ def descend(problem: WeightProblem) -> FloatArray:
 # clusters each is contrasted with all copies of all clusters, its own few rows included: a common
 # contrast makes the ideals alike, and D of all of them cheap (``explain/quadratic.py``).
 
-#: Rows of all copies that clusters are contrasted with, at most, if their equations are not linear.
-CONTRAST_ROWS = 60_000
-#: Numbers that the problem of the weights may hold; rows are drawn to fit.
-WEIGHT_NUMBERS = 2**27
 #: Floor of the usual size of a polynomial in distances, in units of its size on the contrast.
 SMALLEST_SIZE = 0.3
-
-
-def describe_component(
-    ideal: VanishingIdeal,
-    values: FloatArray,
-    *,
-    center: bool,
-    sample_weight: FloatArray | None = None,
-) -> Component:
-    """Describe an ideal by the values of its polynomials on normal data; weights are 1."""
-    mean = weighted_mean(values, sample_weight) if center else np.zeros(values.shape[1])
-    typical = np.sqrt(weighted_mean((values - mean) ** 2, sample_weight))
-    return Component(ideal, mean, typical, np.ones_like(mean))
 
 
 def measure_distance(mixture: Mixture) -> ClusterView:
@@ -225,26 +370,10 @@ def fit_mixture(
     n_jobs: int | None,
     sample_weight: FloatArray | None = None,
 ) -> Mixture:
-    """Fit an ideal to every cluster of every copy.
+    """Fit an ideal, the default if None, to every cluster of every copy of the data.
 
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-        The data under each transformation.
-    labels : int array of shape (n_samples,)
-        Clusters 0, 1, ... without holes.
-    ideal : VanishingIdeal or None
-        What to fit; None for the default.
-    names : sequence of str
-        Of the transformations.
-    center : bool
-        Whether deviations are measured from the mean.
-    smoothing : float
-    seed : int
-        Of the rows that are drawn for contrasts.
-    n_jobs : int or None
-        Ideals fitted at a time.
-    sample_weight : array of shape (n_samples,), optional
+    ``labels`` are 0, 1, ... without holes. With ``center``, deviations are measured from the mean.
+    Contrasts of many rows are drawn, by ``seed``.
     """
     n_clusters = int(labels.max()) + 1
     rows_of_cluster = [np.flatnonzero(labels == c) for c in range(n_clusters)]
@@ -271,7 +400,9 @@ def fit_mixture(
         source = add_weights(ArraySource(points), own_weight)
         fitted = fit_component(source, contrast_of(own), ideal, name)
         values = move_to_numpy(fitted.basis_.evaluate(points))
-        return describe_component(fitted, values, center=center, sample_weight=own_weight)
+        mean = weighted_mean(values, own_weight) if center else np.zeros(values.shape[1])
+        typical = np.sqrt(weighted_mean((values - mean) ** 2, own_weight))
+        return Component(fitted, mean, typical, np.ones_like(mean))
 
     missing = [own for own, component in enumerate(found) if component is None]
     # Threads: the work is in BLAS and LAPACK, and the copies are shared. Many small problems run
@@ -292,13 +423,12 @@ def fit_mixture(
 def _draw_contrast(
     copies: Sequence[Array], sample_weight: FloatArray | None, seed: int
 ) -> SampleSource:
-    """Draw rows of all copies together."""
+    """Draw rows of all copies together, about as many numbers as make a contrast elsewhere."""
     n_rows = int(copies[0].shape[0])
     total = n_rows * len(copies)
-    drawn = np.arange(total)
-    if total > CONTRAST_ROWS:
-        chosen = np.random.default_rng(seed).choice(total, size=CONTRAST_ROWS, replace=False)
-        drawn = np.sort(chosen)
+    drawn, most = np.arange(total), max(2, 2 * BLOCK // int(copies[0].shape[1]))
+    if total > most:
+        drawn = np.sort(np.random.default_rng(seed).choice(total, size=most, replace=False))
     parts = [take_rows(z, drawn[drawn // n_rows == i] % n_rows) for i, z in enumerate(copies)]
     rows = namespace(copies[0]).concat(parts)
     return add_weights(ArraySource(rows), take_weights(sample_weight, drawn % n_rows))
@@ -309,17 +439,10 @@ def _draw_contrast(
 
 def is_linear(ideal: VanishingIdeal) -> bool:
     """Say whether an ideal asks for nothing but linear equations of Gram matrices."""
-    return (
-        ideal.max_degree == 1
-        and ideal.tol != "gap"
-        and ideal.tol_norm == "rms"
-        and ideal.max_nonvanishing is None
-        and ideal.callback is None
-        and ideal.construction == "vca"
-        and ideal.normalization is not None
-        and type(resolve_normalization(ideal.normalization)) is Contrastive
-        and type(resolve_reduction(ideal.reduction)) is Gram
-    )
+    known = VanishingIdeal(
+        max_degree=1, tol=ideal.tol, normalization="contrastive", reduction="gram"
+    ).set_params(memory_budget=ideal.memory_budget)
+    return not isinstance(ideal.tol, str) and ideal.get_params() == known.get_params()
 
 
 def fit_linear_components(
@@ -328,23 +451,9 @@ def fit_linear_components(
     ideal: VanishingIdeal,
     sample_weight: FloatArray | None,
 ) -> tuple[list[Component | None], FloatArray | None]:
-    """Fit linear ideals to all clusters of all copies.
+    """Fit linear ideals to all clusters of all copies, and find the metric of ``Mixture``.
 
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    rows_of_cluster : sequence of int arrays
-        Rows of each cluster.
-    ideal : VanishingIdeal
-        For which ``is_linear`` holds.
-    sample_weight : array of shape (n_samples,), optional
-
-    Returns
-    -------
-    components : list of Component or None
-        None where the fit has to look at the rows, or nothing vanishes.
-    metric : array of shape (n_coordinates, n_coordinates) or None
-        Of ``Mixture``.
+    A component is None where the fit has to look at the rows, or nothing vanishes.
     """
     with limit_threads(1 if len(rows_of_cluster) > 1 else None):  # many small products
         points = _measure_sets(copies, rows_of_cluster, sample_weight)
@@ -412,23 +521,17 @@ def learn_weights(
 ) -> Mixture:
     """Return the mixture with weights on its polynomials; those of weight zero are left out.
 
-    Parameters
-    ----------
-    mixture : Mixture
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    how : {"convex", "descent"}
-    sparsity : float
-        Penalty on the sum of the weights, divided by the number of samples.
-    seed : int
-        Of the rows that are drawn where all would not fit into memory.
-    sample_weight : array of shape (n_samples,), optional
+    ``sparsity`` is a penalty on the sum of the weights, divided by the number of samples. Rows are
+    drawn where all would not fit into memory.
     """
     components = mixture.components
     stops = np.cumsum([0, *(len(component.center) for component in components)])
     slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]
     n_rows = copies[0].shape[0]
     rows = np.arange(n_rows)
-    fits = max(1, int(WEIGHT_NUMBERS // (stops[-1] * len(copies))))
+    # Squares and as many products with them, in double precision, are held of each row.
+    budget = components[0].ideal.memory_budget
+    fits = max(1, int(budget // (2 * 8 * stops[-1] * len(copies))))
     if fits < n_rows:
         rows = np.sort(np.random.default_rng(seed).choice(n_rows, size=fits, replace=False))
     squares = [
@@ -457,14 +560,7 @@ def learn_weights(
 
 
 def find_identical(copies: Sequence[Array], rounding: float = 0.0) -> frozenset[tuple[int, int]]:
-    """Return which two copies of the data are the same.
-
-    Parameters
-    ----------
-    copies : sequence of arrays of shape (n_samples, n_coordinates)
-    rounding : float
-        Differences that do not count, relative to the largest number.
-    """
+    """Return which two copies of the data are the same, up to a relative rounding error."""
 
     def are_equal(first: Array, second: Array) -> bool:
         xp = namespace(first)

@@ -20,8 +20,10 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.detectors.covariance import ROWS_PER_COLUMN
 from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.sample_weights import fit_pca, take_weights, total_weight
+from vanishing.levels import BLOCK
 from vanishing.transformations import Gather, Transformation
 
 
@@ -51,28 +53,16 @@ def fit_preprocessor(
     transformations: Sequence[Transformation],
     sample_weight: FloatArray | None,
 ) -> Any:
-    """Fit a preprocessor to all copies of the rows, one below the other, with the same weights.
-
-    Parameters
-    ----------
-    template : transformer
-        Left as it is.
-    rows : array of shape (n_samples, n_features)
-    transformations : sequence of Transformation
-        They make the copies.
-    sample_weight : array of shape (n_samples,) or None
-
-    Returns
-    -------
-    transformer
-    """
+    """Fit a copy of a preprocessor to all transformed copies of the rows, with the same weights."""
     preprocessor = clone(template)
     n_copies = len(transformations)
     gradients, last = split_gradients(preprocessor)
     if gradients is not None:
         gradients.fit(move_to_numpy(rows[:1, :]))
     n_columns = int(rows.shape[1]) if gradients is None else gradients.n_features_out
-    if _takes_covariance(last, n_copies * int(rows.shape[0]), n_columns):
+    # Where scikit-learn takes other libraries, it has to fit in that of the rows.
+    is_numpy = isinstance(prepare_for_sklearn(rows[:1, :]), np.ndarray)
+    if is_numpy and _takes_covariance(last, n_copies * int(rows.shape[0]), n_columns):
         total = n_copies * total_weight(sample_weight, int(rows.shape[0]))
         moments = _measure_union(rows, transformations, gradients, sample_weight)
         set_components(last, *moments, total)
@@ -101,9 +91,6 @@ def fit_preprocessor(
 # an image whose pixels are moved is that of the image with rows and columns moved, so that one pass
 # over the rows gives the covariance of all copies. Gradients of the copies take a pass for each.
 
-#: Rows per column, and columns at most, for which scikit-learn takes the covariance.
-ROWS_PER_COLUMN, MOST_COLUMNS = 10, 1000
-
 
 def _takes_covariance(preprocessor: Any, n_rows: int, n_columns: int) -> bool:
     """Say whether the principal components are those of the covariance."""
@@ -111,9 +98,9 @@ def _takes_covariance(preprocessor: Any, n_rows: int, n_columns: int) -> bool:
         return False
     if not 0 < preprocessor.n_components <= n_columns:
         return False  # scikit-learn says what is wrong
-    many = n_rows >= ROWS_PER_COLUMN * n_columns and n_columns <= MOST_COLUMNS
+    many = n_rows >= ROWS_PER_COLUMN * n_columns and n_columns**2 <= BLOCK
     solver = preprocessor.svd_solver
-    return solver == "covariance_eigh" or (solver == "auto" and n_rows > 500 and many)
+    return solver == "covariance_eigh" or (solver == "auto" and many)
 
 
 def _measure_union(
@@ -179,15 +166,7 @@ def _measure(
 def set_components(pca: PCA, mean: FloatArray, covariance: FloatArray, n_rows: float) -> PCA:
     """Fit principal components to a mean and a covariance, as scikit-learn fits them to rows.
 
-    Parameters
-    ----------
-    pca : PCA
-        With a whole number of components.
-    mean : array of shape (n_features,)
-    covariance : array of shape (n_features, n_features)
-        Divided by ``n_rows``.
-    n_rows : float
-        Number of rows, or the sum of their weights.
+    The covariance is divided by ``n_rows``, the number of rows or the sum of their weights.
     """
     n_features, n_components = len(mean), pca.n_components
     eigenvalues, vectors = np.linalg.eigh(covariance * (n_rows / max(n_rows - 1, 1)))

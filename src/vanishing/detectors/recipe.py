@@ -17,23 +17,33 @@ from vanishing.arrays.blocks import limit_workers
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
-from vanishing.detectors.base import Progress
-from vanishing.detectors.clusters import (
-    FEWEST_ROWS as FEWEST_TO_SPLIT,
-)
-from vanishing.detectors.clusters import (
-    NothingVanishesError,
-    find_clusters,
-    fit_clusters,
-    scale_component,
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    MOST_ANOMALIES,
+    Progress,
+    Scored,
+    apply_to_unseen,
+    can_leave_out,
+    count_folds,
+    move_last_digits,
 )
 from vanishing.detectors.covariance import (
+    EXACT_SHARE,
+    ROWS_PER_COLUMN,
     center_rows,
     concentrate,
     find_shrinkage,
     find_span,
     root_of,
     shrunk_covariance,
+)
+from vanishing.detectors.mixture import (
+    ROWS_TO_TRUST,
+    NothingVanishesError,
+    find_clusters,
+    fit_clusters,
+    scale_component,
 )
 from vanishing.detectors.sample_weights import (
     draw_rows,
@@ -44,7 +54,6 @@ from vanishing.detectors.sample_weights import (
 )
 from vanishing.detectors.score import (
     ALLOWED,
-    TINY,
     ClusterView,
     ConstantColumns,
     Coordinates,
@@ -52,97 +61,57 @@ from vanishing.detectors.score import (
     LikelihoodView,
     Score,
     SpanView,
-    apply,
-)
-from vanishing.detectors.threshold import (
-    Scored,
-    apply_to_unseen,
-    count_folds,
-    move_last_digits,
 )
 from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
+from vanishing.levels import BLOCK, LONG_SUM, OUTLYING, ROUNDING
 from vanishing.transformations import Affine, Transformation
 
-#: Rows that are fitted to, at most: more of them are drawn from.
-MOST_ROWS = 20_000
-#: Rows of a contrast, at least: few rows make noisy sizes.
-CONTRAST_ROWS = 2000
-#: Candidates of degree 2 grow with the square of the dimension.
+#: Candidates of degree 2 grow with the square of the dimension: these make 230.
 LARGEST_DIMENSION = 20
-#: With fewer rows to a candidate, equations hold by chance, and residuals of the rows that they
-#: were fitted to say nothing: all are then measured on a coarse scale.
-ROWS_PER_CANDIDATE = 3
-FINE_SCALE, COARSE_SCALE = 1e-6, 0.2
-#: With more columns and fewer rows to a column than this there is one view only.
-WIDE, ROWS_PER_COLUMN = 100, 10
-#: Share of the rows that centre and covariance of the whole are learned from.
-MOST = 0.75
-#: Weight of the linear equations of the whole, those of the other views being 1.
+#: With fewer rows to an unknown, equations hold by chance, and residuals of the rows that they were
+#: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
+ROWS_PER_UNKNOWN, COARSE_SCALE = 3, 0.2
+#: With more columns and few rows to a column there is one view only.
+WIDE_TABLE = 100
+#: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
+#: minimum covariance determinant, for up to a quarter of anomalies.
+CORE_SHARE = 0.75
+#: Weight of the linear equations of the whole, those of the other views being 1: linear equations of
+#: clusters say most of the same.
 LINEAR_WEIGHT = 0.25
-#: Clusters at three resolutions, of which the last depends on the number of rows.
-FEW_CLUSTERS, CLUSTERS, MORE_CLUSTERS, ROWS_PER_CLUSTER = 20, 40, 120, 50
-#: Rows of a cluster, at least: fewer describe themselves. Numbers in the equations of all clusters.
-FEWEST_ROWS, CLUSTER_NUMBERS = 8, 2**22
-#: Equations are exact if residuals are below this part of the spread of the columns, and if this
-#: share of the rows keeps them. They are sought where there are so many rows to a column, among
-#: columns with so many different quantiles.
-EXACT, HOLDS, ROWS_PER_EXACT, LEVELS = 1e-3, 0.975, 3, 11
-#: A tolerance under which every polynomial of degree 1 vanishes.
-ALL = 1e12
+#: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
+#: describe themselves.
+RESOLUTIONS, SMALLEST_CLUSTER = (20, 40, 120), 8
+#: Exact equations are sought among columns with so many different quantiles: columns of fewer
+#: values satisfy equations by chance.
+LEVELS = 11
 #: A broken constant counts more than what all views together usually say of an anomaly.
 BROKEN_CONSTANT = 30.0
-#: Spread of the values of a view, at least.
+#: Spread of the values of a view, at least. They are logarithms: this is a percent.
 SMALLEST_SPREAD = 0.01
-#: Spreads from the median beyond which likelihoods are measured by their logarithm.
-FAR = 5.0
-#: Distances of the quartiles from the lower one, beyond which scores are those of gross errors.
-EXTREME = 10.0
-#: Share of the rows whose values are changed less by rounding than by one spread: where equations
-#: are exact nothing else is spread, and it must not be blown up.
-ROUNDED_LESS = 0.95
 
 
 def fit_recipe(
     X: FloatArray,
     *,
     seed: int,
-    sample_weight: FloatArray | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    sample_weight: FloatArray | None,
+    n_jobs: int | None,
+    progress: Progress,
 ) -> tuple[Score, list[str], Scored]:
-    """Fit the score of the recipe.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    seed : int
-        Of contrasts, clustering, and of the rows that are drawn or left out.
-    sample_weight : array of shape (n_samples,), optional
-    n_jobs : int or None
-        Fits at a time to the parts of the rows that are left out.
-    progress : Progress, optional
-        Told of the work of ``estimate_work``.
-
-    Returns
-    -------
-    score : Score
-    chosen : list of str
-        What the score is made of, in words.
-    unseen : Scored
-        Scores of rows that were left out of the fit.
-    """
+    """Fit the score of the recipe; return it, what it is made of in words, and unseen scores."""
     # Arrays, also where scikit-learn is told to make frames.
     scaler = StandardScaler().set_output(transform="default")
     scaler.fit(X, sample_weight=sample_weight)
     # Up to rounding. A small unit, such as picofarads in farads, does not make it constant, and
     # neither do small units of all columns.
     unit = min(1.0, float(np.max(np.hypot(scaler.mean_, np.sqrt(scaler.var_)))))
-    constant = scaler.var_ <= (1e-15 * unit + 1e-12 * np.abs(scaler.mean_)) ** 2
+    constant = scaler.var_ <= (ROUNDING * unit + LONG_SUM * np.abs(scaler.mean_)) ** 2
     chosen = []
-    if len(X) > MOST_ROWS:
-        chosen.append(f"fitted to {MOST_ROWS} of {len(X)} rows")
-        drawn = np.random.default_rng(seed).choice(len(X), MOST_ROWS, replace=False)
+    if len(X) > FITTED_ROWS:
+        chosen.append(f"fitted to {FITTED_ROWS} of {len(X)} rows")
+        drawn = np.random.default_rng(seed).choice(len(X), FITTED_ROWS, replace=False)
         X, sample_weight = X[np.sort(drawn)], take_weights(sample_weight, np.sort(drawn))
     plain = Coordinates(scaler, np.flatnonzero(~constant))
     members: list[_Member] = []
@@ -151,7 +120,6 @@ def fit_recipe(
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
         data = _Rows(z, rounded, sample_weight)
-        progress = Progress(None, 1.0) if progress is None else progress
         members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
     constants = None
@@ -159,9 +127,9 @@ def fit_recipe(
         number = int(constant.sum())
         chosen.append(f"{number} constant column{'s' * (number != 1)}")
         constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT, relative=True)
-    maps = tuple(member.applied for member in members)
-    views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
-    return Score(Coordinates(scaler, plain.columns, maps), views, constants), chosen, unseen
+    score = _score_members(members)
+    coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
+    return replace(score, coordinates=coordinates, constants=constants), chosen, unseen
 
 
 class _Rows(NamedTuple):
@@ -184,23 +152,11 @@ class _Member:
     applied: PCA | Transformation | None = None
     weight: float = 1.0
 
-    def measure(self, z: FloatArray) -> FloatArray:
-        """Return s at each row."""
-        match self.applied:
-            case None:
-                image = z
-            case Transformation():
-                image = np.asarray(self.applied(z))
-            case _:
-                image = np.asarray(apply(self.applied, z))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.view.value(self.view.measure(image)))
-
     def standardize(self, shift: float, spread: float, weight: float) -> "_Member":
         """Return the member whose view has these; only what is far off is measured otherwise."""
         view = replace(self.view, shift=shift, spread=spread, weight=weight)
         if isinstance(view, LikelihoodView):
-            view = replace(view, bound=shift + FAR * spread, unit=FAR * spread)
+            view = replace(view, bound=shift + OUTLYING * spread, unit=OUTLYING * spread)
         return replace(self, view=view)
 
     @property
@@ -209,13 +165,20 @@ class _Member:
         return isinstance(self.view, ExactView)
 
 
+def _score_members(members: list[_Member]) -> Score:
+    """Return the score of standardized columns, each member with an image of its own."""
+    maps = tuple(member.applied for member in members)
+    views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
+    return Score(Coordinates(maps=maps), views)
+
+
 #: Rows that are scored in the time in which one is fitted to.
 SCORED_PER_FITTED = 10
 
 
 def estimate_work(n_rows: int) -> float:
     """Return what a fit takes, in units of the time that scoring a row takes."""
-    drawn = min(n_rows, MOST_ROWS)
+    drawn = min(n_rows, FITTED_ROWS)
     return SCORED_PER_FITTED * drawn * (1 + count_folds(drawn))
 
 
@@ -227,10 +190,10 @@ def _standardize(
     def fit_members(data: _Rows) -> list[_Member]:
         # The limits of the calling thread are not those of others.
         with limit_workers(1):
-            members = []
-            for fit in _members_of(data, plan, seed):
+            members, fits = [], _members_of(data, plan, seed)
+            for fit in fits:
                 members += fit()
-                progress.step(SCORED_PER_FITTED * n_rows / MEMBERS)
+                progress.step(SCORED_PER_FITTED * n_rows / len(fits))
         return members
 
     n_rows = len(data.z)
@@ -238,18 +201,21 @@ def _standardize(
     averaged = np.array([not member.is_exact for member in members])
 
     def measure(members: list[_Member], z: FloatArray) -> FloatArray:
-        return np.stack([member.measure(z) for member in members], axis=1)
+        with limit_workers(1):
+            return np.asarray(_score_members(members).measure(z).T)
+
+    def add_up_exact(members: list[_Member], values: FloatArray) -> FloatArray:
+        exact = np.array([member.is_exact for member in members])
+        return np.column_stack([values[:, ~exact], values[:, exact].sum(axis=1)])
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
         fold = fit_members(data.take(rest))
-        found = measure([member for member in fold if not member.is_exact], data.z[unseen])
-        exact = [member.measure(data.z[unseen]) for member in fold if member.is_exact]
-        return np.column_stack([found, sum(exact, np.zeros(len(unseen)))])
+        return add_up_exact(fold, measure(fold, data.z[unseen]))
 
     every = measure(members, data.z)
-    seen = np.column_stack([every[:, averaged], every[:, ~averaged].sum(axis=1)])
+    seen = add_up_exact(members, every)
     unseen, unseen_weight = seen, data.sample_weight
-    if len(data.z) >= FEWEST_TO_SPLIT:
+    if can_leave_out(n_rows):
         with suppress(NothingVanishesError):  # on some of the rows, though it does on all
             unseen, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
             unseen_weight = take_weights(data.sample_weight, which)
@@ -259,13 +225,16 @@ def _standardize(
         _quartiles(unseen[:, :-1], unseen_weight), _quartiles(seen[:, :-1], data.sample_weight)
     )
     distances = _distances(every, measure(members, data.rounded))[:, averaged]
-    rounding = quantiles(distances, [ROUNDED_LESS], data.sample_weight)[0]
+    # Where equations are exact nothing but rounding is spread, and it must not be blown up.
+    rounding = quantiles(distances, [1 - MOST_ANOMALIES], data.sample_weight)[0]
     spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
     weights = np.array([member.weight for member in members])[averaged]
     weights /= weights.sum()
     standard = (unseen[:, :-1] - medians) / spreads
-    bent = [isinstance(member.view, LikelihoodView) for member in members]
-    standard[:, np.array(bent)[averaged]] = _bend(standard[:, np.array(bent)[averaged]])
+    # Likelihoods far off are measured by their logarithm, as their views do.
+    bent = np.array([isinstance(member.view, LikelihoodView) for member in members])[averaged]
+    beyond = np.maximum(standard / OUTLYING - 1, 0.0)
+    standard = np.where(bent & (beyond > 0), OUTLYING * (1 + np.log1p(beyond)), standard)
     scores = -standard @ weights - unseen[:, -1]
     known = iter(zip(medians, spreads, weights, strict=True))
     standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
@@ -279,20 +248,14 @@ def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) ->
     """
     bounded = np.maximum(scores, np.min(scores, where=np.isfinite(scores), initial=0.0))
     lower, upper = quantiles(bounded, [0.25, 0.75], sample_weight)
-    kept = bounded >= lower - EXTREME * (upper - lower)
+    kept = bounded >= lower - 2 * OUTLYING * (upper - lower)
     return Scored(scores[kept], take_weights(sample_weight, kept))
-
-
-def _bend(standard: FloatArray) -> FloatArray:
-    """Return standardized likelihoods as the views measure them."""
-    beyond = np.maximum(standard - FAR, 0.0)
-    return np.where(standard > FAR, FAR + FAR * np.log1p(beyond / FAR), standard)
 
 
 def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the quartiles of each column, shape (3, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
-    farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(TINY))
+    farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(LONG_SUM))
     return quantiles(np.minimum(values, farthest), [0.25, 0.5, 0.75], sample_weight)
 
 
@@ -318,28 +281,27 @@ class _Plan(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
-        few = n_rows < ROWS_PER_COLUMN * n_columns
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-        # The smallest size of residuals of quadratic equations that is told from chance.
-        scale = FINE_SCALE if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
-        most = max(1, min(n_rows // FEWEST_ROWS, CLUSTER_NUMBERS // n_columns**2))
+        # The smallest size of residuals of quadratic equations that is told from chance: products
+        # of exact equations are small of second order.
+        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
+        most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
+        few, more, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
-            n_columns > n_rows or (n_columns > WIDE and few),
+            n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
             scale,
-            min(most, FEW_CLUSTERS),
-            min(most, CLUSTERS),
-            min(most, MORE_CLUSTERS, max(1, n_rows // ROWS_PER_CLUSTER)),
-            n_rows >= ROWS_PER_EXACT * n_columns,
+            few,
+            more,
+            min(many, max(1, n_rows // ROWS_TO_TRUST)),
+            n_rows >= ROWS_PER_UNKNOWN * n_columns,
         )
 
 
 #: Names of the views of clusters: by where these are sought, and by how many there are.
 DECORRELATED = "clusters of decorrelated columns"
-MANY = f"up to {CLUSTERS} clusters"
-LARGE = f"clusters of about {ROWS_PER_CLUSTER} rows or more"
-#: Views of a table that is not wide, at most.
-MEMBERS = 6
+MANY = f"up to {RESOLUTIONS[1]} clusters"
+LARGE = f"clusters of about {ROWS_TO_TRUST} rows or more"
 
 
 def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
@@ -347,7 +309,7 @@ def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_
     z, _, sample_weight = data
     if plan.wide:
         return [lambda: [_fit_span(z, sample_weight)]]
-    kept = concentrate(z, sample_weight, share=MOST)
+    kept = concentrate(z, sample_weight, share=CORE_SHARE)
     if not np.ptp(z[kept], axis=0).any():  # most rows are the same
         kept = np.ones(len(z), dtype=bool)
     whole, whole_weight = z[kept], take_weights(sample_weight, kept)
@@ -387,7 +349,7 @@ def _fit_quadratic(
             fit_pca(reduction.set_params(n_components=rank), z, sample_weight)
         z = reduction.transform(z)
     rng = np.random.default_rng(seed)
-    n_contrast = max(len(z), CONTRAST_ROWS)
+    n_contrast = max(len(z), 2 * ENOUGH_ROWS)  # few rows make noisy sizes
     contrast = Permuted().make(draw_rows(z, sample_weight, rng, n_contrast), rng, n_contrast)
     ideal = VanishingIdeal(max_degree=2, tol=0.5, normalization="contrastive", reduction="gram")
     one = np.zeros(len(z), dtype=np.intp)
@@ -418,12 +380,14 @@ def _fit_quadratic(
 def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     """Fit all linear equations of most of the rows, in units of their shrunk spread."""
     shrinkage = find_shrinkage(z, sample_weight)
-    ideal = _fit_every_direction(z, sample_weight)
+    # Under a tolerance beyond all digits every polynomial vanishes.
+    ideal = VanishingIdeal(max_degree=1, tol=1 / LONG_SUM, reduction="gram")
+    ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
     scale = np.sqrt(shrinkage.shrink(ideal.extents_**2))
     component = scale_component(ideal, np.zeros(len(scale)), scale)
     description = (
         f"all rows, linear: {len(scale)} equation{'s' * (len(scale) != 1)} of degree 1, fitted to "
-        f"{MOST:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
+        f"{CORE_SHARE:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
     )
     return _Member(
         ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT
@@ -433,16 +397,16 @@ def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
 def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
     """Fit linear equations of few rows and many columns, in the span of the rows and outside."""
     shrinkage = find_shrinkage(z, sample_weight)
-    span = find_span(z, sample_weight)
+    directions, variances = find_span(z, sample_weight)
     view = SpanView(
         ("principal components",),
         [],
         center=shrinkage.mean,
-        directions=span.directions,
-        variances=shrinkage.shrink(span.variances),
+        directions=directions,
+        variances=shrinkage.shrink(variances),
         rest=shrinkage.rest,
     )
-    n_directions, n_columns = span.directions.shape
+    n_directions, n_columns = directions.shape
     description = (
         f"principal components: {n_directions} of {n_columns} columns, and the distance from their "
         f"span (shrinkage {shrinkage.rho:.2g})"
@@ -454,7 +418,8 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
     """Fit linear equations that hold exactly in nearly all rows, if there are any."""
     z, rounded, sample_weight = data
     # Columns of few values keep equations with each other by chance, until they do not.
-    steps = np.diff(quantiles(z, np.linspace(0.05, 0.95, LEVELS), sample_weight), axis=0)
+    levels = np.linspace(MOST_ANOMALIES, 1 - MOST_ANOMALIES, LEVELS)
+    steps = np.diff(quantiles(z, levels, sample_weight), axis=0)
     varying = np.all(steps > 0, axis=0)
     if varying.sum() < 2:
         return []
@@ -466,15 +431,16 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         # Noise has no equations. A constant would have one.
         sought = np.where(varying, z, noise)
         z, rounded = applied(z), applied(rounded)
-    kept = concentrate(z[:, varying], sample_weight, share=MOST, ridge=1e-12)
-    ideal = VanishingIdeal(max_degree=1, tol=EXACT, reduction="tsqr")
+    kept = concentrate(z[:, varying], sample_weight, share=CORE_SHARE, ridge=LONG_SUM)
+    ideal = VanishingIdeal(max_degree=1, tol=EXACT_SHARE, reduction="tsqr")
     ideal.fit_part(ArraySource(sought[kept]), sample_weight=take_weights(sample_weight, kept))
     if not ideal.basis_.count():
         return []
     values = ideal.basis_.evaluate(z)
     rounding = np.max(np.abs(values - ideal.basis_.evaluate(rounded)), axis=0)
-    typical = np.sqrt(ideal.extents_**2 + rounding**2 + TINY**2)
-    holds = quantiles(np.abs(values) / typical, [HOLDS], sample_weight)[0] <= np.sqrt(ALLOWED)
+    typical = np.sqrt(ideal.extents_**2 + rounding**2 + LONG_SUM**2)
+    nearly_all = 1 - MOST_ANOMALIES / 2
+    holds = quantiles(np.abs(values) / typical, [nearly_all], sample_weight)[0] <= np.sqrt(ALLOWED)
     if not holds.any():
         return []
     component = Component(ideal, np.zeros(len(typical)), typical, 1 / typical**2)
@@ -484,12 +450,6 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         f"exact: {number} equation{'s' * (number != 1)} of degree 1 that nearly all rows keep"
     )
     return [_Member(ExactView(("exact",), [component]), description, applied)]
-
-
-def _fit_every_direction(z: FloatArray, sample_weight: FloatArray | None) -> VanishingIdeal:
-    """Return the ideal of all linear polynomials with a gradient of length 1 and mean 0 on z."""
-    ideal = VanishingIdeal(max_degree=1, tol=ALL, reduction="gram")
-    return ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
 
 
 # --- Mixtures of clusters -------------------------------------------------------------------------
@@ -503,19 +463,10 @@ def _fit_clusters(
     n_clusters: int,
     seed: int,
 ) -> _Member:
-    """Fit all linear equations of each cluster.
+    """Fit all linear equations of each cluster, sought in the coordinates z @ mixing (symmetric).
 
     Covariances of clusters are shrunk towards that of all rows around the centres of their
     clusters.
-
-    Parameters
-    ----------
-    name : str
-    z : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,) or None
-    mixing : array of shape (n_features, n_features)
-        Symmetric; clusters are sought in the coordinates z @ mixing.
-    n_clusters, seed : int
     """
     # Half of the digits: whole numbers are as far from one center as from another, and k-means
     # would let their rounding errors choose, which are others in other units.
@@ -523,7 +474,7 @@ def _fit_clusters(
     points = unit * np.round(z @ mixing / unit)
     labels = find_clusters(points, n_clusters, seed=seed, sample_weight=sample_weight)
     sizes = np.bincount(labels)
-    large = np.flatnonzero(sizes >= min(FEWEST_ROWS, sizes.max()))
+    large = np.flatnonzero(sizes >= min(SMALLEST_CLUSTER, sizes.max()))
     clusters = [np.flatnonzero(labels == label) for label in large]
     weights = [take_weights(sample_weight, own) for own in clusters]
     rows = [center_rows(z[own], weight) for own, weight in zip(clusters, weights, strict=True)]

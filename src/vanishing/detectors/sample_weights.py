@@ -13,23 +13,9 @@ from sklearn.decomposition import PCA
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, take_rows
 from vanishing.data.source import check_weights
 
-#: Larger sums are no numbers of rows, but whole numbers by accident, as all large ones are.
-MOST_ROWS = 2.0**53
-
 
 def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray | None]:
-    """Return the rows of positive weight, and their weights.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array-like of shape (n_samples,) or None
-
-    Returns
-    -------
-    X : array of shape (n_kept, n_features)
-    sample_weight : array of shape (n_kept,) or None
-    """
+    """Return the rows of positive weight, and their weights."""
     if sample_weight is None:
         return X, None
     weights = check_weights(sample_weight, "X", int(X.shape[0]))
@@ -43,7 +29,9 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
         X, weights = take_rows(X, kept), weights[kept]
     if (weights == 1).all():
         return X, None
-    if np.array_equal(weights, np.round(weights)) and weights.sum() < MOST_ROWS:
+    # Numbers beyond 1 / eps are whole by accident.
+    is_whole = np.array_equal(weights, np.round(weights))
+    if is_whole and weights.sum() < 1 / np.finfo(np.float64).eps:
         return X, weights
     return X, weights / weights.mean()
 
@@ -52,14 +40,7 @@ def drop_zero_weights(X: Array, sample_weight: Any) -> tuple[Array, FloatArray |
 
 
 class SortedRows(NamedTuple):
-    """Rows in lexicographic order.
-
-    Parameters
-    ----------
-    order : int array of shape (n_samples,)
-    counts : int array of shape (n_distinct,)
-        How often each distinct row occurs; its copies are neighbours.
-    """
+    """The lexicographic order of rows, and how often each distinct row occurs in it."""
 
     order: IntArray
     counts: IntArray
@@ -96,21 +77,7 @@ def standardize_rows(
 
     Rows are sorted. Equal rows with weights are merged. If the table holds each row twice, or in
     general if the numbers of copies of all rows have a common factor, it is divided by it: such
-    copies say nothing new.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    sample_weight : array of shape (n_samples,) or None
-        As ``drop_zero_weights`` returns it.
-    count_copies : bool
-        Whether the number of copies counts, so that it is kept.
-
-    Returns
-    -------
-    X : array of shape (n_kept, n_features)
-        At least two rows.
-    sample_weight : array of shape (n_kept,) or None
+    copies say nothing new, unless ``count_copies``. At least two rows are left.
     """
     rows = sort_rows(X)
     X = X[rows.order] + 0.0  # one zero instead of two
@@ -161,18 +128,7 @@ def mean_and_variance(
 
 
 def quantiles(values: FloatArray, shares: Any, sample_weight: FloatArray | None) -> FloatArray:
-    """Return quantiles of each column, linear between neighbours as those of NumPy.
-
-    Parameters
-    ----------
-    values : array of shape (n_rows,) or (n_rows, n_columns)
-    shares : sequence of float
-    sample_weight : array of shape (n_rows,) or None
-
-    Returns
-    -------
-    array of shape (n_shares,) or (n_shares, n_columns)
-    """
+    """Return quantiles of each column, linear between neighbours as those of NumPy."""
     if sample_weight is None:
         return np.asarray(np.quantile(values, shares, axis=0))
     if values.ndim == 2:

@@ -5,7 +5,6 @@ coordinates after scaling, a transformation and preprocessing. To add a kind of 
 subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that model files know it.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
@@ -20,7 +19,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
+from vanishing.arrays.blocks import block_rows, map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -35,15 +34,15 @@ from vanishing.arrays.namespace import (
     namespace,
     require_dense,
 )
-from vanishing.construction.loop import Construction, DegreeTrace
+from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.detectors.preprocessing import split_gradients
 from vanishing.explain.attribution import Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import Complement, DegreeBlock
+from vanishing.levels import LONG_SUM, OUTLYING
+from vanishing.polynomials.evaluation import Complement
 from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
@@ -57,15 +56,8 @@ if TYPE_CHECKING:
 class Coordinates:
     """Maps from features to the coordinates of each image.
 
-    Parameters
-    ----------
-    scaler : StandardScaler or None
-    columns : int array or None
-        The scaled columns that are used; None for all.
-    maps : tuple
-        A transformation, a fitted transformer such as ``PCA``, or None, for each image.
-    preprocessor : fitted transformer or None
-        Applied to all images.
+    Samples are scaled, ``columns`` of them are taken, each of ``maps`` makes an image, and all
+    images are preprocessed.
     """
 
     scaler: StandardScaler | None = None
@@ -74,12 +66,7 @@ class Coordinates:
     preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
 
     def scale(self, X: Array) -> Array:
-        """Return the scaled columns in double precision, so that scores do not depend on the batch.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-        """
+        """Return the scaled columns in double precision: scores do not depend on the batch."""
         xp = namespace(X)
         X = xp.astype(X, xp.float64, copy=False)
         if self.scaler is not None:
@@ -133,12 +120,7 @@ class Coordinates:
     def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Maps that move pixels, and principal components after them, as one matrix.
 
-        Returns
-        -------
-        center : array of shape (n_columns,)
-        matrix : array of shape (n_images * n_coordinates, n_columns)
-        offsets : array of shape (n_images * n_coordinates,)
-            The coordinates of all images are matrix (x - center) + offsets.
+        The coordinates of all images are matrix (x - center) + offsets.
         """
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
@@ -204,15 +186,13 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 # --- Kinds of views -------------------------------------------------------------------------------
 
-#: Added to deviations, and to losses, before their logarithm is taken.
-TINY, SMALL_LOSS = 1e-12, 1e-3
-#: Exact equations are broken where residuals are ten times as large as usual.
-ALLOWED = 100.0
-#: Residuals from all clusters that stay in the cache.
-CACHED_NUMBERS = 2**17
+#: Added to losses before their logarithm is taken: smaller chances of an error count as none.
+SMALL_LOSS = 1e-3
+#: Deviations up to which exact equations hold: residuals are ten times as large as usual there.
+ALLOWED = (2 * OUTLYING) ** 2
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
-UNDERFLOW = -746.0
+UNDERFLOW = log(np.finfo(np.float64).smallest_subnormal)
 
 
 class NormView(NearestView):
@@ -227,6 +207,10 @@ class NormView(NearestView):
         roots = 2 * np.sqrt(deviation)
         return np.asarray(np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0))
 
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return what each equation adds to D."""
+        return np.asarray(component.weights * (values - component.center) ** 2)
+
     def nodes(self, deviations: "Value") -> "Value":
         """Add √D."""
         return deviations.take(0, axis=0).apply("Sqrt")
@@ -235,26 +219,23 @@ class NormView(NearestView):
 class ClusterView(NearestView):
     """Logarithm of the deviation from the nearest cluster, s = log min_j D_j.
 
-    D is the mean square of the polynomials of a cluster, in units of what is typical there.
+    D is the mean square of the polynomials of a cluster, in units of what is typical there. What is
+    rounding in such sums is added to it before the logarithm.
     """
 
     def of_nearest(self, deviation: Array) -> Array:
         """Return log D."""
-        return namespace(deviation).log(deviation + TINY)
+        return namespace(deviation).log(deviation + LONG_SUM)
 
     def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
         """Return the derivative of log D."""
-        return 1 / (deviation + TINY)
-
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
+        return 1 / (deviation + LONG_SUM)
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add the logarithm of the smallest D."""
         graph = deviations.graph
         deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
-        return (deviations.reduce("Min", axis=0) + TINY).apply("Log")
+        return (deviations.reduce("Min", axis=0) + LONG_SUM).apply("Log")
 
 
 class ExactView(NearestView):
@@ -272,10 +253,6 @@ class ExactView(NearestView):
         """Return the derivative of log(1 + D / allowed)."""
         return 1 / (deviation + ALLOWED)
 
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
-
     def nodes(self, deviations: "Value") -> "Value":
         """Add log(1 + D / allowed)."""
         return (deviations.take(0, axis=0) / ALLOWED + 1.0).apply("Log")
@@ -284,63 +261,30 @@ class ExactView(NearestView):
 def make_linear_component(
     center: FloatArray, coefficients: FloatArray | Complement, spreads: FloatArray, weight: float
 ) -> Component:
-    """Make a component of linear equations that are known.
+    """Return a component of linear equations that are known, with gradients of length 1.
 
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-        Where all of them are zero.
-    coefficients : array or Complement of shape (n_features, n_equations)
-        Orthonormal or not; each of length 1.
-    spreads : array of shape (n_equations,)
-        What is typical of their values.
-    weight : float
-        Weight of the square of each, in units of what is typical.
-
-    Returns
-    -------
-    Component
+    All are zero at the center. Their squares, in units of the spreads, have the given weight.
     """
-    n_features, n_equations = len(center), len(spreads)
-    block = DegreeBlock(
-        left=np.arange(n_features),
-        right=np.zeros(n_features, dtype=np.intp),
-        projection=center[None, :].copy(),
-        nonvanishing=np.zeros((n_features, 0)),
-        vanishing=coefficients,
-        extents=spreads,
-    )
-    trace = DegreeTrace(
-        degree=1,
-        candidates=n_features,
-        rank=n_equations,
-        vanishing=n_equations,
-        nonvanishing=0,
-        dropped=0,
-        unbounded=0,
-        cut=0,
-        left_out=0,
+    found = make_linear(
+        center,
+        coefficients,
+        np.zeros((len(center), 0)),
+        spreads,
         tol=float(spreads.max(initial=0.0)),
         condition=1.0,
-        spectrum=np.sort(spreads),
+        n_rows=0.0,
         seconds=0.0,
     )
-    basis = PolynomialBasis(n_features, (block,))
-    ideal = VanishingIdeal(max_degree=1, tol=trace.tol)
-    ideal.adopt(Construction(basis, (trace,), "exhausted", 0.0))
-    return Component(ideal, np.zeros(n_equations), spreads, weight / spreads**2)
+    ideal = VanishingIdeal(max_degree=1, tol=found.trace[0].tol).adopt(found)
+    return Component(ideal, np.zeros(len(spreads)), spreads, weight / spreads**2)
 
 
 @dataclass(frozen=True, eq=False)
 class ChristoffelView(NearestView):
     """Minus the logarithm of the Christoffel function, s = log(1 + D).
 
-    D is the sum of squares of all polynomials but the constant, in units of their extents.
-
-    Parameters
-    ----------
-    tol : float
-        Polynomials of larger extent are no equations that explanations name.
+    D is the sum of squares of all polynomials but the constant, in units of their extents. Those
+    whose extent is at most ``tol`` are equations, which explanations name.
     """
 
     tol: float = LARGEST_FLOAT
@@ -352,6 +296,10 @@ class ChristoffelView(NearestView):
     def slope_of_nearest(self, deviation: FloatArray) -> FloatArray:
         """Return the derivative of log(1 + D)."""
         return 1 / (1 + deviation)
+
+    def importance(self, component: Component, values: FloatArray) -> FloatArray:
+        """Return what each equation adds to D."""
+        return np.asarray(component.weights * (values - component.center) ** 2)
 
     def equations(
         self, z: FloatArray, deviations: FloatArray
@@ -365,41 +313,8 @@ class ChristoffelView(NearestView):
         return (deviations.take(0, axis=0) + 1.0).apply("Log")
 
 
-@dataclass(frozen=True, eq=False)
 class LinearView(View):
-    """A view whose linear equations are rows of matrices, too many to be evaluated as ideals.
-
-    Ideals of the same equations are made for those who ask for them.
-    """
-
-    def importance(self, component: Component, values: FloatArray) -> FloatArray:
-        """Return the residuals in units of what is typical."""
-        return np.asarray(np.abs(values - component.center) / component.typical)
-
-    def lines(self, directions: Any) -> Through:
-        """Return D(z + t v), each the square of a vector that is linear in t."""
-        dense = directions if isinstance(directions, np.ndarray) else directions.toarray()
-        steps = self._whiten(dense, 0.0)
-        return lambda points, which: _triangles(self._whiten(points, 1.0), steps[which])
-
-    @abstractmethod
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        """Return vectors whose squared lengths are D, shape (n_points, n_deviations, n_equations).
-
-        The constant terms of the equations are multiplied by ``one``: without them, they say how
-        the vectors change in a direction.
-        """
-
-
-def _triangles(starts: FloatArray, steps: FloatArray) -> Deviations:
-    """Return ‖start + t step‖² on lines; arrays of shape (n_lines, n_deviations, n_equations)."""
-    lengths = np.linalg.norm(steps, axis=2)
-    units = steps / np.where(lengths > 0, lengths, 1.0)[:, :, None]
-    along = np.sum(units * starts, axis=2)
-    across = np.linalg.norm(starts - along[:, :, None] * units, axis=2)
-    triangles = np.zeros((2, 2, *along.shape))
-    triangles[0, 0], triangles[0, 1], triangles[1, 1] = lengths, along, across
-    return Deviations(triangles)
+    """A view whose linear equations are matrices; ideals of them are made for explanations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,19 +322,10 @@ class LikelihoodView(LinearView):
     """Minus the log likelihood of a mixture, ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
     D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
-    their spread: its squared Mahalanobis distance. Far from all clusters, beyond a bound b, a
-    logarithm is taken, so that the other views are heard: s = b + u log(1 + (ℓ - b) / u).
-
-    Parameters
-    ----------
-    log_masses : array of shape (n_clusters,)
-        m, the logarithm of the share of a cluster less that of the volume it fills.
-    centers : array of shape (n_clusters, n_features)
-        c.
-    factors : array of shape (n_clusters * n_features, n_features)
-        A_1, A_2, ..., one below the other.
-    bound, unit : float
-        b and u.
+    their spread: its squared Mahalanobis distance. m_j is the logarithm of the share of a cluster
+    less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other. Far from
+    all clusters, beyond a bound b, a logarithm is taken, so that the other views are heard: s = b +
+    u log(1 + (ℓ - b) / u) with the unit u.
     """
 
     log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -451,8 +357,8 @@ class LikelihoodView(LinearView):
 
     @property
     def width(self) -> int:
-        """Number of clusters."""
-        return len(self.centers)
+        """Numbers of a sample: its residuals from all clusters."""
+        return len(self.factors)
 
     @property
     def clusters(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -474,44 +380,18 @@ class LikelihoodView(LinearView):
         """Return D of each cluster, shape (n_points, n_clusters)."""
         xp = namespace(z)
         n_clusters, width = self.centers.shape
-        factors = move_like(self.factors, z)
-        offsets = move_like(self._offsets()[:, None], z)
-        n_rows = max(1, CACHED_NUMBERS // len(self.factors))
-        blocks = []
-        with one_thread():  # of BLAS, whose threads would wait for each other in small products
-            for start in range(0, max(1, z.shape[0]), n_rows):
-                # One sample a column: sums over the short axis are slow where it is the last.
-                residuals = factors @ z[start : start + n_rows, :].T - offsets
-                squares = xp.reshape(residuals * residuals, (n_clusters, width, -1))
-                near = xp.sum(squares, axis=1)
-                # Where numbers overflow, nothing is near.
-                blocks.append(xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near))
-        return xp.concat(blocks, axis=1).T
-
-    def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
-        """Return the derivative of the contribution with respect to z."""
-        found = self.measure(z) if deviations is None else deviations
-        result = np.zeros_like(z)
-        outer = 2 * self._factor * self.slopes(found)
-        for slope, (center, factor) in zip(outer.T, self.clusters, strict=True):
-            result += slope[:, None] * ((z - center) @ factor.T @ factor)
-        return result
-
-    def residuals(
-        self, z: FloatArray, deviations: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the residuals of the cluster that a point most likely belongs to."""
-        found = self.measure(z) if deviations is None else deviations
-        center, factor = self.clusters[self._find_likeliest(found)]
-        return factor @ (z[0] - center), factor
-
-    def _find_likeliest(self, deviations: FloatArray) -> int:
-        return int(np.argmin(deviations[0] - 2 * self.log_masses))
+        # One sample a column: sums over the short axis are slow where it is the last.
+        residuals = move_like(self.factors, z) @ z.T - move_like(self._offsets()[:, None], z)
+        residuals *= residuals
+        near = xp.sum(xp.reshape(residuals, (n_clusters, width, -1)), axis=1)
+        # Where numbers overflow, nothing is near.
+        return xp.where(xp.isnan(near), xp.full_like(near, xp.inf), near).T
 
     def _nearest(
         self, z: FloatArray, deviations: FloatArray
     ) -> list[tuple[int, Component, FloatArray]]:
-        cluster = self._find_likeliest(deviations)
+        # The cluster that a point most likely belongs to.
+        cluster = int(np.argmin(deviations[0] - 2 * self.log_masses))
         return [(cluster, self.described[cluster], z)]
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
@@ -536,9 +416,6 @@ class LikelihoodView(LinearView):
         """Return A c of all clusters."""
         return np.concatenate([factor @ center for center, factor in self.clusters])
 
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        return np.stack([(z - one * c) @ factor.T for c, factor in self.clusters], axis=1)
-
     def _log_sum(self, deviations: Array) -> "_LogSum":
         return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
 
@@ -547,18 +424,9 @@ class LikelihoodView(LinearView):
 class SpanView(LinearView):
     """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
 
-    D is the mean square of the principal components of the rows, in units of their shrunk spread,
-    and of the distance from their span. The distance stands for the exact equations of all other
-    directions, which are one projector.
-
-    Parameters
-    ----------
-    center : array of shape (n_features,)
-    directions : array of shape (n_directions, n_features)
-        Orthonormal.
-    variances : array of shape (n_directions,)
-    rest : float
-        The variance of the other directions.
+    D is the mean square of the principal components of the rows (orthonormal ``directions``), in
+    units of their shrunk spread, and of the distance from their span, in units of √rest. The
+    distance stands for the exact equations of all other directions, which are one projector.
     """
 
     center: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -574,18 +442,13 @@ class SpanView(LinearView):
         spreads = np.sqrt(np.append(np.full(n_outside, self.rest), self.variances))
         return [make_linear_component(self.center, matrix, spreads, 1 / len(self.center))]
 
-    def _nearest(
-        self, z: FloatArray, deviations: FloatArray
-    ) -> list[tuple[int, Component, FloatArray]]:
-        return [(0, self.described[0], z)]
-
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return log D."""
-        return namespace(deviations).log(deviations[:, 0] + TINY)
+        return namespace(deviations).log(deviations[:, 0] + LONG_SUM)
 
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
         """Return the derivative of log D."""
-        return 1 / (deviations + TINY)
+        return 1 / (deviations + LONG_SUM)
 
     def measure(self, z: Array) -> Array:
         """Return D, shape (n_points, 1)."""
@@ -618,11 +481,12 @@ class SpanView(LinearView):
         return values, np.vstack([self.directions, away]) / spreads[:, None]
 
     def lines(self, directions: Any) -> Through:
-        """Return D(z + t v) along features: v has a part in the span, one away from it, a rest."""
-        if isinstance(directions, np.ndarray):
-            return super().lines(directions)
+        """Return D(z + t v): v has a part in the span, one away from it, and a rest."""
         inner = directions @ self.directions.T
-        squares = (directions * directions).sum(axis=1) - np.sum(inner**2, axis=1)
+        if isinstance(directions, np.ndarray):
+            squares = np.sum((directions - inner @ self.directions) ** 2, axis=1)
+        else:  # single features: what is outside of the span is not written out
+            squares = (directions * directions).sum(axis=1) - np.sum(inner**2, axis=1)
         inside_spreads, spread = (
             np.sqrt(len(self.center) * each) for each in (self.variances, self.rest)
         )
@@ -637,7 +501,11 @@ class SpanView(LinearView):
             steps = np.hstack(
                 [inner[which] / inside_spreads, np.stack([away, beside], axis=1) / spread]
             )
-            return _triangles(starts[:, None], steps[:, None])
+            lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+            steps = steps / np.where(lengths > 0, lengths, 1.0)
+            along = np.sum(steps * starts, axis=1, keepdims=True)
+            across = np.linalg.norm(starts - along * steps, axis=1, keepdims=True)
+            return Deviations(np.array([[lengths, along], [0 * across, across]]))
 
         return through
 
@@ -653,12 +521,7 @@ class SpanView(LinearView):
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add log D."""
-        return (deviations + TINY).apply("Log")
-
-    def _whiten(self, z: FloatArray, one: float) -> FloatArray:
-        inside, outside = self._project(z - one * self.center)
-        whitened = np.hstack([inside / np.sqrt(self.variances), outside / np.sqrt(self.rest)])
-        return np.asarray(whitened / np.sqrt(len(self.center)))[:, None]
+        return (deviations + LONG_SUM).apply("Log")
 
     def _project(self, moved: Array) -> tuple[Array, Array]:
         """Return the principal components of rows, and what is left of them outside the span."""
@@ -753,21 +616,7 @@ class Mixture(View):
 
 
 def negative_log_probability(deviations: Array, own: slice, smoothing: float) -> Array:
-    """Return -log P_i for points that were transformed by T_i.
-
-    Parameters
-    ----------
-    deviations : array of shape (n_points, n_components)
-        D_j of each point.
-    own : slice
-        The components of T_i.
-    smoothing : float
-        ε.
-
-    Returns
-    -------
-    array of shape (n_points,)
-    """
+    """Return -log P_i for points that were transformed by T_i, whose components are ``own``."""
     n_transformations = deviations.shape[1] // (own.stop - own.start)
     every = _LogSum.of(-deviations, n_transformations * smoothing)
     return every.minus(_LogSum.of(-deviations[:, own], smoothing))
@@ -789,14 +638,7 @@ def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[A
 
 @dataclass(frozen=True, eq=False)
 class _LogSum:
-    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest.
-
-    Parameters
-    ----------
-    terms : array of shape (n_points, n_components)
-        e^{a_j - largest}.
-    sums, largest : arrays of shape (n_points, 1)
-    """
+    """log(Σ_j e^{a_j} + ε) of each row, as log(sum) + largest; terms are e^{a_j - largest}."""
 
     terms: Array
     sums: Array
@@ -858,23 +700,17 @@ VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, Span
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: Difference from a constant, relative to its size, that is taken for rounding.
-SAME = 1e-9
+#: Difference from a constant, relative to its size, that is rounding: few tables have more digits,
+#: and the ten digits of a time in seconds are told apart.
+CONSTANT_DIGITS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
-    """What columns add to a score by differing from a constant.
+    """What columns add to a score by differing from a constant: ``least``, and more with distance.
 
-    Parameters
-    ----------
-    constant : bool array of shape (n_features,)
-    values : array of shape (n_features,)
-    least : float
-        What a broken constant adds at least.
-    relative : bool
-        Whether distances are relative to the constants, so that units make no difference. They are
-        not in model files that do not say.
+    Distances are relative to the constants, so that units make no difference, but for model files
+    that do not say so.
     """
 
     constant: BoolArray
@@ -883,18 +719,11 @@ class ConstantColumns:
     relative: bool = False
 
     def __call__(
-        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME
+        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
     ) -> Array:
-        """Return what each column adds.
+        """Return what each column adds; the last axis of X has the values of ``features``.
 
-        Parameters
-        ----------
-        X : array
-            Its last axis has the values of ``features``.
-        features : int array, optional
-            By default all.
-        same : float
-            Relative difference that is rounding.
+        Relative differences up to ``same`` are rounding.
         """
         xp = namespace(X)
         constants = move_like(self.values[features], X)
@@ -920,17 +749,14 @@ class ConstantColumns:
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
-        kept = distance <= max(SAME, graph.rounding) * self._sizes[columns]
+        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * self._sizes[columns]
         units = self._units[columns]
         added = (distance + units).apply("Log") + (self.least - np.log(units))
-        # What is no number does not keep a constant.
+        # NaN differs from every constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
 
 # --- Columns far outside of their range in training -----------------------------------------------
-
-#: Distance from the middle of a range, in units of its half width, beyond which nothing is known.
-FAR = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -939,55 +765,32 @@ class ColumnRanges:
 
     The loss of telling transformations apart says little there. It is small wherever the images are
     nearer to their own ideals than to the others, and may be zero however far they are from all.
-
-    Parameters
-    ----------
-    middles, half_widths : arrays of shape (n_features,)
-        Of the range of each column; half widths are positive.
     """
 
     middles: FloatArray
     half_widths: FloatArray
 
     def __call__(self, X: Array, /, features: IntArray | EllipsisType = ...) -> Array:
-        """Return what each column adds: its distance in half widths where that is large.
-
-        Parameters
-        ----------
-        X : array
-            Its last axis has the values of ``features``.
-        features : int array, optional
-            By default all.
-        """
+        """Return what each column adds: its distance in half widths where that is large."""
         xp = namespace(X)
         distance = xp.abs(X - move_like(self.middles[features], X))
         distance = distance / move_like(self.half_widths[features], X)
-        return xp.where(distance > FAR, distance, xp.zeros_like(X))
+        return xp.where(distance > 2 * OUTLYING, distance, xp.zeros_like(X))
 
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         distance = ((x - self.middles) / self.half_widths).apply("Abs")
-        return graph.where(distance <= FAR, 0.0, distance).reduce("Sum", axis=1)
+        return graph.where(distance <= 2 * OUTLYING, 0.0, distance).reduce("Sum", axis=1)
 
 
 # --- The score ------------------------------------------------------------------------------------
 
-#: Numbers of one view that are held while rows are scored, on an accelerator and on a processor.
-SCORED_NUMBERS = (2**28, 2**19)
-
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """What explanations compare with.
+    """What explanations compare with: a score that normal data seldom exceeds, and its columns.
 
-    Parameters
-    ----------
-    score : float
-        Score that normal data seldom exceeds.
-    mean, spread : arrays of shape (n_features,)
-        Of the training data.
-    units : array of shape (n_features,), optional
-        Units of the last digits of the training data; 0 for numbers that are not rounded.
+    ``units`` are those of the last digits of the training data; 0 for numbers that are not rounded.
     """
 
     score: float
@@ -1000,16 +803,8 @@ class Normal:
 class Part:
     """The ideals that look at one image, for those who write equations.
 
-    Parameters
-    ----------
-    name : str
-        As in ``BrokenEquation.part``.
-    components : list of Component
-        One for each cluster, as in ``detector.ideals_``.
-    coordinates : callable
-        From rows of features to rows of the coordinates that the equations are in.
-    in_features : bool
-        Whether these coordinates are the features.
+    ``coordinates`` maps rows of features to the coordinates that the equations are in, which may be
+    the features themselves.
     """
 
     name: str
@@ -1022,20 +817,10 @@ class Part:
 class Score:
     """Anomaly score S(x) = Σ_v weight_v · (s_v(x) - shift_v) / spread_v, larger for anomalies.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Maps from features to the images that the views look at.
-    views : list of View
-    constants : ConstantColumns or None
-        Added to the views.
-    ranges : ColumnRanges or None
-        Added to the views.
-    few_features : bool
-        Whether a counterfactual changes as few features as possible (columns of a table, which fail
-        one by one) or all of them evenly (pixels).
-    normal : Normal or None
-        What explanations compare with; None before the threshold is set.
+    What single columns add (``constants``, ``ranges``) is added to the views. A counterfactual
+    changes as few features as possible (columns of a table, which fail one by one), or with
+    ``few_features`` False all of them evenly (pixels). ``normal`` is None before the threshold is
+    set.
     """
 
     coordinates: Coordinates
@@ -1047,17 +832,14 @@ class Score:
 
     def measure(self, X: Array) -> Array:
         """Return s of each view in the array library of X, shape (n_views, n_samples)."""
-        n_rows = max(1, self._most_rows(X))
+        widest = max(X.shape[1], *(view.width for view in self.views))
+        # A view holds residuals, their products and their squares.
+        n_rows = block_rows(4 * widest, cpu=is_on_cpu(X))
         blocks = [X[start : start + n_rows, :] for start in range(0, max(1, X.shape[0]), n_rows)]
         # Many products of a block are small: threads of BLAS would wait for each other.
         with one_thread() if isinstance(X, np.ndarray) else nullcontext():
             measured = list(map_in_threads(self._measure, blocks, threads_for(X)))
         return namespace(X).concat(measured, axis=1)
-
-    def _most_rows(self, X: Array) -> int:
-        """Return how many rows to measure at a time."""
-        widths = (max(view.width, len(view.components)) for view in self.views)
-        return int(SCORED_NUMBERS[is_on_cpu(X)] // max(1, X.shape[1], *widths))
 
     def _measure(self, X: Array) -> Array:
         values: list[list[Array]] = [[] for _ in self.views]
@@ -1089,7 +871,7 @@ class Score:
             scores = self.add_up(self.measure(X))
         if self.constants is not None:
             # In single precision the constants themselves are rounded.
-            same = max(SAME, machine_epsilon(X))
+            same = max(CONSTANT_DIGITS, machine_epsilon(X))
             with np.errstate(over="ignore"):
                 broken = self.constants(xp.astype(X, xp.float64), same=same)
             scores = scores + xp.sum(broken, axis=1)

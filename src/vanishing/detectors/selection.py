@@ -25,7 +25,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import check_training_table, make_row_picker
-from vanishing.detectors.base import check_sizes, clone_for_scores
+from vanishing.detectors.base import FOLDS, check_sizes, clone_for_scores
 
 # --- Pseudo-anomalies: groups of normal data, and normal data that was changed --------------------
 #
@@ -36,12 +36,8 @@ from vanishing.detectors.base import check_sizes, clone_for_scores
 # held-out samples of the rest; or change held-out samples in ways that make them strange. A single
 # kind of change favours detectors that are made for it. The mean over many kinds does not.
 
-#: Share of the samples outside the left-out group that are kept for comparison.
-KEPT_FOR_COMPARISON = 0.25
-#: Share of all samples that are kept for comparison with changed ones.
-KEPT_TO_CHANGE = 0.2
 #: A left-out group and the samples it is compared with need this many.
-FEWEST = 5
+FEWEST_COMPARED = 5
 
 Anomalies = Mapping[str, Callable[[FloatArray, np.random.Generator], Any]]
 
@@ -207,7 +203,7 @@ def _leave_groups_out(
     """Leave each group out in turn, and keep some of the other rows for comparison."""
     for group in left_out:
         rest = rng.permutation(np.flatnonzero(labels != group))
-        n_kept = max(FEWEST, round(KEPT_FOR_COMPARISON * len(rest)))
+        n_kept = round(len(rest) / FOLDS)
         strange = rows_of(np.flatnonzero(labels == group))
         yield _Trial(rows_of(rest[n_kept:]), rows_of(rest[:n_kept]), [strange])
 
@@ -217,11 +213,11 @@ def _change_samples(table: Any, anomalies: Anomalies, rng: np.random.Generator) 
     if not anomalies:
         raise ValueError("anomalies is empty: at least one kind is required")
     order = rng.permutation(table.shape[0])
-    n_kept = round(KEPT_TO_CHANGE * len(order))
-    if n_kept < FEWEST:
+    n_kept = round(len(order) / FOLDS)
+    if n_kept < FEWEST_COMPARED:
         raise ValueError(
-            f"X has {len(order)} rows; at least {round(FEWEST / KEPT_TO_CHANGE)} are required, to "
-            "keep a fifth of them out of the fit"
+            f"X has {len(order)} rows; at least {FEWEST_COMPARED * FOLDS} are required, to keep a "
+            "fifth of them out of the fit"
         )
     compared = take_rows(table, np.sort(order[:n_kept]))
     kept = move_to_numpy(compared)
@@ -253,28 +249,25 @@ def _groups(
         raise ValueError(f"groups has shape {labels.shape}, but X has {len(X)} rows")
     sizes = np.bincount(labels)
     # Groups that are too small to be left out always stay in.
-    left_out = np.flatnonzero((sizes >= FEWEST) & (len(X) - sizes >= 4 * FEWEST))
+    enough = (sizes >= FEWEST_COMPARED) & (len(X) - sizes >= FOLDS * FEWEST_COMPARED)
+    left_out = np.flatnonzero(enough)
     if len(left_out) < 2:
         raise ValueError(
-            f"X falls into groups of {sizes.tolist()} samples; at least two groups of {FEWEST} are "
-            "required, to leave one out in turn"
+            f"X falls into groups of {sizes.tolist()} samples; at least two groups of "
+            f"{FEWEST_COMPARED} are required, to leave one out in turn"
         )
     return labels, left_out
 
 
 # --- Kinds of strange images ----------------------------------------------------------------------
 
-#: Sides of a pasted and of an erased rectangle, and of a shrunk image, as shares of the image.
-PASTED, ERASED, SHRUNK = 0.4, 0.25, 0.7
-#: Standard deviation of noise as a share of the largest pixel, and degrees of a rotation.
-NOISE, ANGLE = 0.15, 30.0
-
 
 def image_anomalies(image_shape: tuple[int, ...]) -> Anomalies:
     """Return nine ways to make strange images out of normal ones.
 
-    A rectangle of another image, the mean of two images, an erased rectangle, images upside down
-    and mirrored, noise, quarters in another order, a smaller image, and a rotation by 30°.
+    A rectangle of another image (40 % of height and width), the mean of two images, an erased
+    rectangle (25 %), images upside down and mirrored, noise (15 % of the range of the pixels),
+    quarters in another order, a smaller image (70 %), and a rotation by 30°.
 
     Parameters
     ----------
@@ -300,15 +293,15 @@ def image_anomalies(image_shape: tuple[int, ...]) -> Anomalies:
             f"image_shape must be (height, width) or (height, width, channels), got {image_shape}"
         )
     changes: dict[str, Callable[[FloatArray, np.random.Generator], FloatArray]] = {
-        "pasted": lambda images, rng: _fill(images, _take_others(images, rng), PASTED, rng),
+        "pasted": lambda images, rng: _fill(images, _take_others(images, rng), 0.4, rng),
         "averaged": lambda images, rng: (images + _take_others(images, rng)) / 2,
-        "erased": lambda images, rng: _fill(images, np.zeros_like(images), ERASED, rng),
+        "erased": lambda images, rng: _fill(images, np.zeros_like(images), 0.25, rng),
         "upside down": lambda images, rng: images[:, ::-1],
         "mirrored": lambda images, rng: images[:, :, ::-1],
-        "noise": _add_noise,
+        "noise": lambda images, rng: _add_noise(images, 0.15, rng),
         "shuffled quarters": _shuffle_quarters,
-        "shrunk": lambda images, rng: _shrink(images),
-        "rotated": lambda images, rng: rotate(images, ANGLE, axes=(1, 2), reshape=False, order=1),
+        "shrunk": lambda images, rng: _shrink(images, 0.7),
+        "rotated": lambda images, rng: rotate(images, 30, axes=(1, 2), reshape=False, order=1),
     }
 
     def on_rows(
@@ -343,10 +336,10 @@ def _fill(
     return filled
 
 
-def _add_noise(images: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _add_noise(images: FloatArray, share: float, rng: np.random.Generator) -> FloatArray:
     """Add noise, within the range of the pixels."""
     largest, smallest = images.max(), images.min()
-    noise = NOISE * (largest - smallest) * rng.standard_normal(images.shape)
+    noise = share * (largest - smallest) * rng.standard_normal(images.shape)
     return np.asarray(np.clip(images + noise, smallest, largest))
 
 
@@ -363,9 +356,9 @@ def _shuffle_quarters(images: FloatArray, rng: np.random.Generator) -> FloatArra
     return shuffled
 
 
-def _shrink(images: FloatArray) -> FloatArray:
+def _shrink(images: FloatArray, share: float) -> FloatArray:
     """Return smaller images on an empty background."""
-    factors = (1.0, SHRUNK, SHRUNK, *(1.0 for _ in images.shape[3:]))
+    factors = (1.0, share, share, *(1.0 for _ in images.shape[3:]))
     small = zoom(images, factors, order=1)
     result = np.zeros_like(images)
     top, left = (

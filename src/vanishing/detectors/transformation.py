@@ -1,6 +1,5 @@
 """TransformationDetector: the paper's detector, in the style of GOAD, and its image recipe."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -26,6 +25,7 @@ from vanishing.arrays.namespace import (
     namespace,
     take_rows,
 )
+from vanishing.construction.passes import find_ranges
 from vanishing.data.inputs import (
     N_JOBS,
     NumberRange,
@@ -34,25 +34,43 @@ from vanishing.data.inputs import (
     take_over,
     too_large,
 )
-from vanishing.data.source import ConcatenatedSource, MappedSource, SampleSource, close_after
-from vanishing.detectors.base import Callback, Detector, Progress, check_rows, find_moments
-from vanishing.detectors.clusters import find_clusterings, resolutions_of
+from vanishing.data.source import (
+    ArraySource,
+    ConcatenatedSource,
+    MappedSource,
+    SampleSource,
+    close_after,
+)
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    Callback,
+    Detector,
+    Progress,
+    Scored,
+    can_leave_out,
+    check_rows,
+    count_folds,
+    find_moments,
+)
 from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
+    find_clusterings,
     find_identical,
     fit_component,
     fit_mixture,
     learn_weights,
     measure_distance,
     refuse_identical,
+    resolutions_of,
 )
 from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
-from vanishing.detectors.threshold import Scored, apply_to_unseen, count_folds
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
+from vanishing.levels import LONG_SUM, SAME
 from vanishing.transformations import (
     AnyOf,
     RandomAffine,
@@ -61,16 +79,6 @@ from vanishing.transformations import (
     Transformations,
     Translations,
 )
-
-#: Rows that are scored after a fit, at most, to standardize views and to set thresholds: moments
-#: and quantiles of more rows would be about the same, and scores take most of the time.
-SCORED_ROWS = 20_000
-#: Scores of so many rows, at most, are taken from fits to other rows where they set thresholds.
-FEWEST_ROWS, FEW_ROWS = 10, 2000
-#: Steps of progress beside those of the resolutions: coordinates and clusters, and the scores.
-STEPS_OF_A_FIT = 2
-#: Difference of two copies of the data, relative to their size, that is rounding.
-ROUNDING = 1e-12
 
 
 class TransformationDetector(HasIdeal, Detector):
@@ -271,13 +279,16 @@ class TransformationDetector(HasIdeal, Detector):
         else:
             train, held_out = self._split(rows)
             n_fits = 1 + (count_folds(len(train)) if self._leaves_out(len(train)) else 0)
-            progress = Progress(callback, n_fits * (len(set(resolutions)) + STEPS_OF_A_FIT))
+            # Beside those of the resolutions, steps for the clusters and for the scores.
+            progress = Progress(callback, n_fits * (len(set(resolutions)) + 2))
 
             def fit_score(train: Array, sample_weight: FloatArray | None) -> tuple[Score, Scored]:
                 return self._fit_score(train, transformations, resolutions, sample_weight, progress)
 
             score, seen = fit_score(train, sample_weight)
-            unseen = self._score_unseen(train, fit_score, sample_weight)
+            unseen = None
+            if self._leaves_out(len(train)):
+                unseen = self._score_unseen(train, lambda *rows: fit_score(*rows)[0], sample_weight)
             found = self._calibrate(
                 score, rows, held_out, seen=seen, unseen=unseen, sample_weight=sample_weight
             )
@@ -358,7 +369,7 @@ class TransformationDetector(HasIdeal, Detector):
             coordinates = replace(coordinates, preprocessor=preprocessor)
         copies = list(coordinates.each(train))
         # Principal components of images whose pixels are the same may differ by rounding.
-        rounding = ROUNDING if isinstance(self.preprocessor, PCA) else 0.0
+        rounding = LONG_SUM if isinstance(self.preprocessor, PCA) else 0.0
         refuse_identical(find_identical(copies, rounding), transformations)
         raw = move_to_numpy(coordinates.preprocess(coordinates.scale(train)))
         names = [transformation.name for transformation in transformations]
@@ -371,11 +382,11 @@ class TransformationDetector(HasIdeal, Detector):
             mixtures.append(self._fit_mixture(copies, labels, names, sample_weight))
             progress.step(weight)
         weights = [weight for _, weight in clusterings]
-        ranges = _describe_ranges(_ranges_of_block(train), each=scaler is not None)
+        ranges = _describe_ranges(ArraySource(train), each=scaler is not None)
         score = self._combine(coordinates, mixtures, weights, ranges)
-        if train.shape[0] > SCORED_ROWS:
+        if train.shape[0] > FITTED_ROWS:
             rng = np.random.default_rng(self.random_state)
-            drawn = np.sort(rng.choice(train.shape[0], SCORED_ROWS, replace=False))
+            drawn = np.sort(rng.choice(train.shape[0], FITTED_ROWS, replace=False))
             train, sample_weight = take_rows(train, drawn), take_weights(sample_weight, drawn)
         measured = score.measure(train)
         progress.step()
@@ -455,34 +466,16 @@ class TransformationDetector(HasIdeal, Detector):
 
     def _standardize(self, score: Score, mean: FloatArray, variance: FloatArray) -> Score:
         """Give the views the mean and the spread of the training data, unless there is one only."""
-        return score if len(score.views) == 1 else score.standardize(mean, np.sqrt(variance) + 1e-9)
+        return score if len(score.views) == 1 else score.standardize(mean, np.sqrt(variance) + SAME)
 
-    def _score_unseen(
-        self, train: Array, fit_score: Any, sample_weight: FloatArray | None
-    ) -> Scored | None:
-        """Return scores of rows that are left out of the fit in turn, where that is needed.
+    def _leaves_out(self, n_rows: int) -> bool:
+        """Whether rows are left out of the fit in turn.
 
         Few rows are fitted more closely than new ones. With many, leaving some out would cost
         another fit for little.
         """
-        if not self._leaves_out(train.shape[0]):
-            return None
-
-        def score(rest: IntArray, unseen: IntArray) -> FloatArray:
-            fold, _ = fit_score(take_rows(train, rest), take_weights(sample_weight, rest))
-            return np.asarray(move_to_host(fold.score_samples(take_rows(train, unseen))))
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said of the fit to all rows
-                scores, which = apply_to_unseen(train.shape[0], score, seed=self.random_state)
-                return Scored(scores, take_weights(sample_weight, which))
-        except ValueError:  # nothing vanishes on some of the rows, though it does on all
-            return None
-
-    def _leaves_out(self, n_rows: int) -> bool:
-        """Whether rows are left out of the fit in turn."""
-        return self.contamination == "auto" and FEWEST_ROWS <= n_rows <= FEW_ROWS
+        is_worthwhile = can_leave_out(n_rows) and n_rows <= 2 * ENOUGH_ROWS
+        return self.contamination == "auto" and is_worthwhile
 
     # Rows that are too many to be held at once: every copy of the data is the source seen through a
     # transformation, and its contrast the other copies one after the other; no row is kept.
@@ -535,13 +528,8 @@ class TransformationDetector(HasIdeal, Detector):
         components = [self._fit_copy(copies, i, names[i]) for i in range(len(copies))]
         places = tuple(range(len(copies)))
         mixture = Mixture(names, components, places, smoothing=self.smoothing)
-        ranges = source.map_reduce(
-            _ranges_of_block,
-            _merge_ranges,
-            max_rows=block_rows(source.n_features, cpu=source.cpu),
-        )
-        described = _describe_ranges(ranges, each=scaler is not None)
-        score = self._combine(coordinates, [mixture], [1.0], described)
+        ranges = _describe_ranges(source, each=scaler is not None)
+        score = self._combine(coordinates, [mixture], [1.0], ranges)
         found = find_moments(MappedSource(source, lambda x: score.measure(x).T))
         return self._standardize(score, found.mean, found.variance)
 
@@ -556,19 +544,9 @@ class TransformationDetector(HasIdeal, Detector):
         return Component(ideal, mean, np.sqrt(squared), np.ones_like(mean))
 
 
-def _ranges_of_block(x: Array) -> FloatArray:
-    """Return the smallest and the largest number of each column."""
-    xp = namespace(x)
-    return np.stack([move_to_numpy(xp.min(x, axis=0)), move_to_numpy(xp.max(x, axis=0))])
-
-
-def _merge_ranges(first: FloatArray, second: FloatArray) -> FloatArray:
-    return np.stack([np.minimum(first[0], second[0]), np.maximum(first[1], second[1])])
-
-
-def _describe_ranges(ranges: FloatArray, *, each: bool) -> ColumnRanges:
+def _describe_ranges(source: SampleSource, *, each: bool) -> ColumnRanges:
     """Describe the range of each column, as wide as the widest where not ``each`` has its unit."""
-    low, high = ranges.astype(np.float64)
+    low, high = find_ranges(source).astype(np.float64)
     middles, half_widths = (low + high) / 2, (high - low) / 2
     if not each:  # a pixel that is always black may be gray once
         half_widths = np.full_like(half_widths, half_widths.max())

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import limit_workers, one_thread
-from vanishing.arrays.namespace import FloatArray, IntArray, move_to_numpy
+from vanishing.arrays.namespace import FloatArray, move_to_numpy
 from vanishing.contrasts import Contrast, Permuted
 from vanishing.data.inputs import (
     N_JOBS,
@@ -22,17 +22,14 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, sample_rows
-from vanishing.detectors.base import DRAWN_NUMBERS, Callback, Detector, Progress, check_rows
-from vanishing.detectors.clusters import are_trusted, check_vanishing, find_clusters, fit_clusters
-from vanishing.detectors.recipe import CONTRAST_ROWS, estimate_work, fit_recipe
-from vanishing.detectors.sample_weights import draw_rows, standardize_rows, take_weights
+from vanishing.detectors.base import ENOUGH_ROWS, Callback, Detector, Progress, Scored, check_rows
+from vanishing.detectors.mixture import are_trusted, check_vanishing, find_clusters, fit_clusters
+from vanishing.detectors.recipe import estimate_work, fit_recipe
+from vanishing.detectors.sample_weights import draw_rows, standardize_rows
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
-from vanishing.detectors.threshold import Scored, apply_to_unseen
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
-
-#: Floor of the spread of a polynomial of a single ideal.
-SMALLEST_SCALE = 1e-9
+from vanishing.levels import BLOCK, SAME
 
 
 class VanishingDetector(HasIdeal, Detector):
@@ -202,7 +199,13 @@ class VanishingDetector(HasIdeal, Detector):
                     )
             else:
                 score, fitted.chosen_ = self._fit_score(train, sample_weight)
-                unseen = self._score_unseen(train, score, sample_weight)
+                unseen = None
+                if self.contamination == "auto" and not are_trusted(
+                    score.views[0].components, len(train)
+                ):
+                    unseen = self._score_unseen(
+                        train, lambda *rows: self._fit_score(*rows)[0], sample_weight, self.n_jobs
+                    )
             found = self._calibrate(
                 score,
                 X,
@@ -282,36 +285,17 @@ class VanishingDetector(HasIdeal, Detector):
             X, self.n_components, seed=self.random_state, sample_weight=sample_weight
         )
         components = fit_clusters(
-            X, labels, other, template, smallest_scale=SMALLEST_SCALE, sample_weight=sample_weight
+            X, labels, other, template, smallest_scale=SAME, sample_weight=sample_weight
         )
         view: View = norm_of(components[0].ideal)
         if self.n_components > 1:
             view = ClusterView(("clusters",), components)
         return Score(Coordinates(), [view]), [f"{len(components)} x {template}"]
 
-    def _score_unseen(
-        self, X: FloatArray, score: Score, sample_weight: FloatArray | None
-    ) -> Scored | None:
-        """Return scores of rows that are left out of the fit in turn, where that is needed."""
-        if self.contamination != "auto" or are_trusted(score.views[0].components, len(X)):
-            return None
-
-        def fit_and_score(rest: IntArray, unseen: IntArray) -> FloatArray:
-            fold, _ = self._fit_score(X[rest], take_weights(sample_weight, rest))
-            return np.asarray(fold.score_samples(X[unseen]))
-
-        try:
-            scores, which = apply_to_unseen(
-                len(X), fit_and_score, seed=self.random_state, n_jobs=self.n_jobs
-            )
-            return Scored(scores, take_weights(sample_weight, which))
-        except ValueError:  # nothing vanishes on some of the rows, though it does on all
-            return None
-
     def _make_contrast(self, X: FloatArray, sample_weight: FloatArray | None = None) -> FloatArray:
         maker = Permuted() if self.contrast is None else self.contrast
         rng = np.random.default_rng(self.random_state)
-        n_rows = max(len(X), CONTRAST_ROWS)
+        n_rows = max(len(X), 2 * ENOUGH_ROWS)  # few rows make noisy sizes
         return maker.make(draw_rows(X, sample_weight, rng, n_rows), rng, n_rows)
 
     def _check_streams(self) -> None:
@@ -333,7 +317,7 @@ class VanishingDetector(HasIdeal, Detector):
         ideal: VanishingIdeal = clone(self.ideal)
         contrast = None
         if ideal.needs_contrast:
-            most = max(2, DRAWN_NUMBERS // source.n_features)
+            most = max(2, 2 * BLOCK // source.n_features)
             rows = sample_rows(source, most, seed=self.random_state)
             contrast = self._make_contrast(standardize_rows(rows, None)[0])
         ideal.fit_part(source, contrast)

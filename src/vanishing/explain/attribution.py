@@ -12,20 +12,18 @@ from scipy.sparse import diags_array, issparse
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.explain.counterfactual import find_counterfactual
 from vanishing.explain.record import Explanation
-from vanishing.explain.view import OnLines, Through, View, linear_part, refuse_unless_equal
+from vanishing.explain.view import Through, View, linear_part, refuse_unless_equal
+from vanishing.levels import LONG_SUM, SAME
+
+Map = Callable[[FloatArray], FloatArray]
 
 # --- Integrated gradients along a segment: the increments of s say how accurate they are ----------
 
-#: Gauss-Legendre nodes per interval.
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
-#: Error of the integral on all intervals together, relative to the size of s.
-ACCURACY = 1e-9
-#: Ends of the parts that an interval is cut into. Few cuts into many parts are fewer calls.
-CUTS = np.linspace(0, 1, 9)
-#: Intervals that are cut at a time, at most, and those that there may be in all.
-AT_A_TIME, MOST_INTERVALS = 16, 4096
-#: The number of the only line there is.
-LINE = np.zeros(1, dtype=np.intp)
+#: Nodes and weights of Gauss and Legendre for an interval. As many intervals are cut at a time,
+#: each into as many parts: few calls for many points are fast.
+GAUSS = np.polynomial.legendre.leggauss(8)
+#: Intervals that there may be in all: what is not known by then is rounding.
+MOST_INTERVALS = 2**12
 
 
 def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: float) -> FloatArray:
@@ -34,28 +32,28 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
     The integral of the gradient over an interval must be the increment of s, so that the error is
     known: intervals where it is too large are cut, the worst first. The minimum over clusters has
     kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
-    after many of them is rounding.
-
-    Parameters
-    ----------
-    view : View
-    start, end : arrays of shape (n_coordinates,)
-    negligible : float
-        An error that does not matter, whatever the size of s.
+    after many of them is rounding. An error of ``negligible`` does not matter, whatever the size of
+    s.
     """
     direction = end - start
     if not direction.any():
         return direction
-    along = view.lines(direction[None, :])(start[None, :], LINE)
+    line = np.zeros(1, dtype=np.intp)  # the number of the only line there is
+    on_line = view.lines(direction[None, :])(start[None, :], line)
+
+    def along(t: FloatArray) -> FloatArray:
+        return on_line(line, t.reshape(1, -1))
+
     edges = np.array([[0.0, 1.0]])
     integrals, errors, size = _integrals(view, along, start, direction, edges)
-    while errors.sum() > (allowed := max(ACCURACY * size, negligible)):
+    while errors.sum() > (allowed := max(SAME * size, negligible)):
         if len(errors) >= MOST_INTERVALS:
             break
-        worst = np.argsort(-errors, kind="stable")[:AT_A_TIME]
+        n_parts = len(GAUSS[0])
+        worst = np.argsort(-errors, kind="stable")[:n_parts]
         worst = worst[errors[worst] > allowed / len(errors)]
         left, right = edges[worst, :1], edges[worst, 1:]
-        cuts = left + CUTS * (right - left)
+        cuts = left + np.linspace(0, 1, n_parts + 1) * (right - left)
         parts = np.stack([cuts[:, :-1], cuts[:, 1:]], axis=2).reshape(-1, 2)
         found, found_errors, largest = _integrals(view, along, start, direction, parts)
         edges = np.vstack([np.delete(edges, worst, axis=0), parts])
@@ -66,16 +64,17 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
 
 
 def _integrals(
-    view: View, along: OnLines, start: FloatArray, direction: FloatArray, edges: FloatArray
+    view: View, along: Map, start: FloatArray, direction: FloatArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the integral of ∇s over each interval, its errors, and the size of its terms."""
     widths = edges[:, 1:] - edges[:, :1]
-    at = edges[:, :1] + widths * (NODES + 1) / 2
+    nodes, weights = GAUSS
+    at = edges[:, :1] + widths * (nodes + 1) / 2
     points = start + at.reshape(-1, 1) * direction
-    gradients = view.gradients(points, along(LINE, at.reshape(1, -1)))
-    means = np.einsum("q,iqk->ik", WEIGHTS / 2, gradients.reshape(*at.shape, -1))
+    gradients = view.gradients(points, along(at))
+    means = np.einsum("q,iqk->ik", weights / 2, gradients.reshape(*at.shape, -1))
     integrals = means * widths
-    ends = view.contribution(along(LINE, edges.reshape(1, -1))).reshape(edges.shape)
+    ends = view.contribution(along(edges)).reshape(edges.shape)
     errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
     # Gradients may be large terms that cancel, with the rounding of large terms.
     terms = np.abs(integrals * direction).sum(axis=1).max()
@@ -83,10 +82,6 @@ def _integrals(
 
 
 # --- The score as a function of the features, and the explanation of a sample by it ---------------
-
-#: Error of the attribution of one view, relative to its sum.
-NEGLIGIBLE = 1e-9
-Map = Callable[[FloatArray], FloatArray]
 
 
 class ByItself(Protocol):
@@ -98,24 +93,10 @@ class ByItself(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j).
+    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j), with affine maps to the coordinates of the views.
 
-    Parameters
-    ----------
-    maps : sequence of callables
-        From features to the coordinates of each view; affine.
-    views : sequence of View
-    center, scale : arrays of shape (n_features,)
-        Mean of normal data, and the unit in which distances are measured along each feature.
-    usual : float
-        Score that normal data seldom exceeds.
-    few_features : bool
-        Whether a counterfactual changes as few features as possible (columns of a table, which fail
-        one by one) or all of them evenly (pixels).
-    by_itself : ByItself
-        own_j, terms of single features.
-    units : array of shape (n_features,), optional
-        Units of the last digits of the features; 0 for numbers that are not rounded.
+    Distances are measured in units of ``scale``; ``usual`` is a score that normal data seldom
+    exceeds. ``few_features`` and ``units`` are those of the fitted score.
     """
 
     maps: Sequence[Map]
@@ -139,16 +120,17 @@ class Landscape:
 
         As columns of features, and as columns of the coordinates of each view.
         """
-        # Coordinates of one feature each are moved by that feature alone.
-        unmixed = [matrix for matrix in self.matrices if _is_unmixed(matrix)]
+        # Coordinates of one feature each, as after scaling, are moved by that feature alone.
+        unmixed = [m for m in self.matrices if issparse(m) and (np.diff(m.indptr) <= 1).all()]
         seen = np.zeros(len(self.scale), dtype=bool)
         for matrix in unmixed:
             seen[matrix.indices] = True
         if not seen.all() and len(unmixed) < len(self.matrices):
-            spanning = np.vstack([_write_out(directions).T for directions in self.directions]).T
+            dense = [each.toarray() if issparse(each) else each for each in self.directions]
+            spanning = np.hstack(dense)
             orthogonal, triangle, _ = qr(spanning, mode="economic", pivoting=True)
             sizes = np.abs(np.diag(triangle))
-            spanned = sizes > 1e-12 * sizes.max()
+            spanned = sizes > LONG_SUM * sizes.max()
             if spanned.sum() < len(self.scale):
                 moves = self.scale[:, None] * orthogonal[:, spanned]
                 return moves, [matrix @ moves for matrix in self.matrices]
@@ -213,7 +195,7 @@ class Landscape:
             equations += view.equations(z[:1], deviations[:1])
             ways.append((view, z, matrix))
         total = alone[0] - alone[1]
-        negligible = NEGLIGIBLE * abs(scores[0] - scores[1])
+        negligible = SAME * abs(scores[0] - scores[1])
         for view, (end, start), matrix in ways:
             gradient = mean_gradient(view, start, end, negligible)
             total += (sample - counterfactual) * (gradient @ matrix)
@@ -229,12 +211,3 @@ class Landscape:
             spread=self.scale,
             units=self.units,
         )
-
-
-def _is_unmixed(matrix: Any) -> bool:
-    """Whether every coordinate depends on one feature at most, as after scaling."""
-    return issparse(matrix) and bool((np.diff(matrix.indptr) <= 1).all())
-
-
-def _write_out(matrix: Any) -> FloatArray:
-    return np.asarray(matrix.toarray() if issparse(matrix) else matrix)

@@ -8,38 +8,30 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr
 
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.explain.record import NOTICED_SHARE
 from vanishing.explain.view import OnLines
+from vanishing.levels import BLOCK, ROUNDING
 
 if TYPE_CHECKING:
     from vanishing.explain.attribution import Landscape
 
 # --- The score after changes of one feature -------------------------------------------------------
 
-#: A feature that is farther from its mean, in units of its spread, than the values that are tried
-#: has a line that starts at the mean: from its value it would lose digits on the way.
-FAR = 8.0
-#: Values that are scored at a time, and numbers of the points that lines start at.
-AT_A_TIME, STARTS = 2**14, 2**20
-
 
 class Changes:
-    """The score on all lines through a point along single features.
-
-    Parameters
-    ----------
-    landscape : Landscape
-    point : array of shape (n_features,)
-    """
+    """The score on all lines through a point along single features."""
 
     def __init__(self, landscape: "Landscape", point: FloatArray) -> None:
         self.landscape = landscape
-        far = np.abs(point - landscape.center) > FAR * landscape.scale
+        # A feature that is far beyond the values that are tried has a line that starts at the mean:
+        # from its own value it would lose digits on the way.
+        far = np.abs(point - landscape.center) > 2 * VALUES[-1] * landscape.scale
         #: Where each line starts.
         self.origins = np.where(far, landscape.center, point)
         near, rest = np.flatnonzero(~far), np.flatnonzero(far)
         #: Features, and per view the deviations on their lines. The first lines meet in the point.
         self.groups = [(near, self._deviations(point[None, :], near))] if len(near) else []
-        size = max(1, STARTS // len(point))
+        size = max(1, BLOCK // len(point))
         for some in (rest[i : i + size] for i in range(0, len(rest), size)):
             moved = np.tile(point, (len(some), 1))
             moved[np.arange(len(some)), some] = self.origins[some]
@@ -47,22 +39,12 @@ class Changes:
         self.by_themselves = landscape.by_itself(point)
 
     def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
-        """Return the scores after the change of one feature to another value.
-
-        Parameters
-        ----------
-        features : int array of shape (n_chosen,)
-        values : array of shape (n_chosen, n_values)
-            Those that each of the features is changed to.
-
-        Returns
-        -------
-        array of shape (n_chosen, n_values)
-        """
+        """Return the scores after changes of single features, each to some values."""
         others = self.by_themselves.sum() - self.by_themselves[features]
         result = others[:, None] + self.landscape.by_itself(values.T, features).T
         t = (values - self.origins[features, None]) / self.landscape.scale[features, None]
-        size = max(1, AT_A_TIME // values.shape[1])
+        widest = max((view.width for view in self.landscape.views), default=1)
+        size = max(1, BLOCK // (values.shape[1] * widest))
         for lines, on_lines in self.groups:
             place = np.full(len(self.origins), -1)
             place[lines] = np.arange(len(lines))
@@ -86,15 +68,11 @@ class Changes:
 
 #: Values that are tried for a single feature, in units of its spread around its mean.
 VALUES = np.linspace(-4, 4, 129)
-#: The lowest of them are looked at more closely: so many for each feature, with values around.
-LOWEST, AROUND = 2, np.linspace(-1, 1, 9)
-#: This ends when what could still be gained is a small part of the excess, or in rounding.
-SETTLED, MOST_ZOOMS = 1e-3, 20
-#: A change has to make up for this part of the excess.
-WORTHWHILE = 0.5
+#: The lowest of them are looked at more closely, by values around them, in steps of the last ones.
+AROUND = np.linspace(-1, 1, 9)
 #: A feature that leaves this part of the excess more than the best one does is to blame as well.
 SLACK = 0.1
-#: Features that are changed one by one, at most.
+#: Features that are changed one by one, at most: a row of more wrong cells is wrong as a whole.
 MOST_CHANGED = 3
 
 
@@ -111,14 +89,14 @@ def change_single_features(
             break
         features, values, scores = _offers(landscape, point, excess)
         best = scores.min()
-        if score - best < WORTHWHILE * excess:
+        if 2 * (score - best) < excess:
             break
         # A feature that is to blame makes the sample fully normal again, others just about usual.
         lowest = np.full(len(point), np.inf)
         np.minimum.at(lowest, features, scores)
         to_blame = lowest <= best + SLACK * excess
         # Of all changes that help as much as is needed or can be, the smallest.
-        enough = np.maximum(lowest + SETTLED * excess, landscape.usual)
+        enough = np.maximum(lowest + NOTICED_SHARE * excess, landscape.usual)
         helps = to_blame[features] & (scores <= enough[features])
         changes = np.abs(values - point[features]) / landscape.scale[features]
         chosen = np.argmin(np.where(helps, changes, np.inf))
@@ -144,13 +122,13 @@ def _offers(
     lowest = _lowest(scores)
     features, values = offers[0][0][lowest], offers[0][1][lowest]
     width = VALUES[1] - VALUES[0]
-    for _ in range(MOST_ZOOMS):
+    while width > ROUNDING:
         nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
         scores = changes.scores(features, nearby)
         offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
         best = np.argmin(scores, axis=1)
         unsettled = scores.min(axis=1) > landscape.usual
-        unsettled &= np.ptp(scores, axis=1) > SETTLED * excess
+        unsettled &= np.ptp(scores, axis=1) > NOTICED_SHARE * excess
         if not unsettled.any():
             break
         features, values = features[unsettled], nearby[unsettled, best[unsettled]]
@@ -160,11 +138,14 @@ def _offers(
 
 
 def _lowest(scores: FloatArray) -> IntArray:
-    """Return where the lowest of the local minima of each row are, as flat indices."""
+    """Return where the two lowest local minima of each row are, as flat indices.
+
+    A line meets a quadric in two points, and higher equations seldom in more that matter.
+    """
     padded = np.pad(scores, ((0, 0), (1, 1)), constant_values=np.inf)
     is_minimum = (scores <= padded[:, :-2]) & (scores <= padded[:, 2:])
     order = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")
-    flat = order[:, :LOWEST] + scores.shape[1] * np.arange(len(scores))[:, None]
+    flat = order[:, :2] + scores.shape[1] * np.arange(len(scores))[:, None]
     return np.asarray(flat.ravel())
 
 
@@ -178,14 +159,12 @@ def _lowest(scores: FloatArray) -> IntArray:
 #
 # Columns of a table fail one by one. There, changes of a single column are tried first.
 
-#: λ falls by this factor, from the size of the Jacobian down to rounding.
-FALL, SMALLEST = 8.0, 1e-14
-#: Steps for each λ, at most.
-STEPS = 4
-#: Steps that do not help are shortened so often, at most, each time by this factor of the damping.
-SHORTENINGS, HARDER = 20, 8.0
-#: Halvings (in the logarithm) of the last interval of λ.
-HALVINGS = 4
+#: λ falls by this factor, from the size of the Jacobian down to rounding. Steps that do not help
+#: are damped more by the same factor.
+FACTOR = 8.0
+#: Gauss-Newton steps for each λ, at most, and halvings (in the logarithm) of its last interval:
+#: λ is then known to 14 %.
+DAMPING_ROUNDS = 4
 
 
 def find_counterfactual(landscape: "Landscape", sample: FloatArray) -> FloatArray:
@@ -233,20 +212,20 @@ class Way:
         factor. More damping shortens these first, and leaves those towards it as they are.
         """
         objective, more = place.objective(damping), 0.0
-        for _ in range(STEPS):
-            step = place.steps(damping)
-            # Relative to the Jacobian, less than this would be lost in rounding.
-            least = SMALLEST * float(np.sum(place.jacobian**2))
-            for _ in range(SHORTENINGS):
+        for _ in range(DAMPING_ROUNDS):
+            step, largest = place.steps(damping), place.size
+            # Less damping than this would be lost in rounding, and so would steps with more.
+            least = len(place.y) * ROUNDING * largest
+            while True:
                 tried = self.place(place.y - step(max(damping + more, least)))
                 reached = tried.objective(damping)
                 if reached < objective:
                     break
-                more = max(HARDER * more, damping)
-            else:
-                return place
-            gain, place, objective, more = objective - reached, tried, reached, more / HARDER
-            if gain <= 1e-3 * objective:
+                more = max(FACTOR * more, damping)
+                if not more * ROUNDING < largest:
+                    return place
+            gain, place, objective, more = objective - reached, tried, reached, more / FACTOR
+            if gain <= NOTICED_SHARE * objective:
                 break
         return place
 
@@ -259,6 +238,11 @@ class Place:
     score: float
     residuals: FloatArray
     jacobian: FloatArray
+
+    @property
+    def size(self) -> float:
+        """Squared size of the Jacobian."""
+        return float(np.sum(self.jacobian**2))
 
     def objective(self, damping: float) -> float:
         """Return λ‖y‖² + ‖r‖²."""
@@ -289,24 +273,24 @@ class Place:
 def _descend(way: Way) -> FloatArray:
     """Lower λ until the score is usual."""
     place = way.place(np.zeros(way.moves.shape[1]))
-    largest = float(np.sum(place.jacobian**2))
+    largest = place.size
     if largest == 0.0 or not np.isfinite(largest):
         return way.start
     damping, above = largest, largest
     best = place
-    while damping > SMALLEST * largest:
+    while damping > ROUNDING * largest:
         reached = way.descend(place, damping)
         if reached.score <= way.landscape.usual:
             return way.point(_largest_damping(way, place, reached, above, damping).y)
         if reached.score < best.score:
             best = reached
-        place, above, damping = reached, damping, damping / FALL
+        place, above, damping = reached, damping, damping / FACTOR
     return way.point(best.y)
 
 
 def _largest_damping(way: Way, before: Place, after: Place, above: float, below: float) -> Place:
     """Close in on the largest λ whose minimizer is usual: it is nearest to the sample."""
-    for _ in range(HALVINGS):
+    for _ in range(DAMPING_ROUNDS):
         damping = float(np.sqrt(above * below))
         tried = way.descend(before, damping)
         if tried.score <= way.landscape.usual:

@@ -21,22 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, namespace
-
-#: Eigenvalues that differ from 1 by less than this are 1.
-SAME = 1e-10
-#: Where squared distances exceed this, differences of them would have lost half of their digits.
-FAR = 1e8
+from vanishing.levels import SAME
 
 
 @dataclass(frozen=True, eq=False)
 class LinearForms:
-    """The residuals of one ideal, √u (g(z) - c) = slopes' z - offsets.
-
-    Parameters
-    ----------
-    slopes : array of shape (n_coordinates, n_polynomials)
-    offsets : array of shape (n_polynomials,)
-    """
+    """The residuals of one ideal, √u (g(z) - c) = slopes' z - offsets."""
 
     slopes: FloatArray
     offsets: FloatArray
@@ -45,11 +35,7 @@ class LinearForms:
 class LinearDeviations:
     """D of many linear ideals.
 
-    Parameters
-    ----------
-    ideals : sequence of LinearForms
-    metric : array of shape (n_coordinates, n_coordinates) or None
-        W, for coordinates w = W' z in which the common part of all forms is the identity.
+    In the coordinates w = W' z of a metric W, the common part of all forms is the identity.
     """
 
     def __init__(self, ideals: Sequence[LinearForms], metric: FloatArray | None) -> None:
@@ -62,7 +48,8 @@ class LinearDeviations:
             return self._sums(z).T
         deviations, squares = self._differences(z)
         xp = namespace(z)
-        is_far = ~(squares <= FAR)  # or no number
+        # There, or where it is not a number, a difference of squares has lost half of its digits.
+        is_far = ~(squares <= 1 / SAME)
         if bool(xp.any(is_far)):
             far = xp.nonzero(is_far)[0]
             deviations[:, far] = self._sums(xp.take(z, far, axis=0))
@@ -74,11 +61,6 @@ class _Layers:
 
     Ideals are sorted by the number of their vectors, so that each matrix belongs to the first of
     them.
-
-    Parameters
-    ----------
-    vectors : sequence of arrays of shape (n_vectors, n_numbers)
-        Those of each ideal.
     """
 
     def __init__(self, vectors: Sequence[FloatArray]) -> None:
@@ -91,14 +73,7 @@ class _Layers:
         ]
 
     def subtract_squares(self, total: Array, points: Array, moved: "_Moved") -> None:
-        """Subtract the squares of all products from the rows of ``total``, which are sorted.
-
-        Parameters
-        ----------
-        total : array of shape (n_ideals, n_points)
-        points : array of shape (n_numbers, n_points)
-        moved : _Moved
-        """
+        """Subtract the squares of all products from the rows of ``total``, which are sorted."""
         buffer = np.empty_like(total) if isinstance(total, np.ndarray) else None
         for matrix in self.matrices:
             layer = moved(matrix, points)
@@ -152,16 +127,8 @@ class _Sums:
 class _Differences:
     """D as squared distances less some squares.
 
-    Parameters
-    ----------
-    metric : array of shape (n_coordinates, n_coordinates)
-        W.
-    origin : array of shape (n_coordinates,)
-        z where w is 0.
-    centers : array of shape (n_ideals, n_coordinates)
-        w_j.
-    directions : sequence of arrays of shape (n_directions, n_coordinates)
-        q_a of each ideal.
+    ``metric`` is W, ``origin`` the z where w is 0, ``centers`` are w_j, ``directions`` q_a of each
+    ideal.
     """
 
     def __init__(
@@ -231,13 +198,7 @@ def _find_differences(ideals: Sequence[LinearForms], metric: FloatArray) -> _Dif
 
 
 class WideForms:
-    """The polynomials of many linear ideals as the columns of one matrix.
-
-    Parameters
-    ----------
-    ideals : sequence of LinearForms
-        At least one.
-    """
+    """The polynomials of one or more linear ideals as the columns of one matrix."""
 
     def __init__(self, ideals: Sequence[LinearForms]) -> None:
         self.slopes = np.hstack([each.slopes for each in ideals])
@@ -254,18 +215,9 @@ class WideForms:
         return sums
 
     def triangles(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Return R of each line z + t v, by Gram-Schmidt (``Component`` in ``view.py``).
+        """Return R (see ``Component``) of each line z + t v and each ideal, by Gram-Schmidt.
 
-        Parameters
-        ----------
-        points : array of shape (n_lines, n_coordinates), or (1, n_coordinates)
-            z.
-        slopes : array of shape (n_lines, n_polynomials)
-            v times the slopes of the polynomials.
-
-        Returns
-        -------
-        array of shape (n_ideals, n_lines, 2, 2)
+        ``slopes`` are v times the slopes of the polynomials.
         """
         residuals = points @ self.slopes - self.offsets
         lengths = np.sqrt(self.add_up(slopes**2))
@@ -277,14 +229,7 @@ class WideForms:
         return np.asarray(found.reshape(*across.shape, 2, 2).transpose(1, 0, 2, 3))
 
     def pull_back(self, z: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Return Σ_j s_j ∇D_j at each row of z.
-
-        Parameters
-        ----------
-        z : array of shape (n_points, n_coordinates)
-        slopes : array of shape (n_points, n_ideals)
-            s_j.
-        """
+        """Return Σ_j s_j ∇D_j at each row of z, for slopes s of shape (n_points, n_ideals)."""
         kept = np.repeat((slopes != 0).any(axis=0), self.counts)
         columns = self.slopes[:, kept]
         residuals = z @ columns - self.offsets[kept]

@@ -8,6 +8,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.text import as_given, changed_number, count_decimals, number, printable
+from vanishing.levels import ROUNDING, SAME
 
 if TYPE_CHECKING:
     from vanishing.equations.mathml import Element
@@ -16,17 +17,13 @@ if TYPE_CHECKING:
 
 #: The sign in numbers, which not every terminal has.
 MINUS = "\u2212"
-#: Attributions that are this small beside the largest are rounding.
-SMALLEST = 1e-12
 UNCHANGED = "unchanged"
 TYPICAL = (
     "A typical sample: it satisfies the equations as well as nine of ten training samples do, and "
     "no feature adds to its score."
 )
-#: Changes of a number below this share of it are rounding.
-ROUNDING = 8 * np.finfo(np.float64).eps
-#: Changes below this share of the largest one, both in units of the spread, are none.
-NEGLIGIBLE = 1e-3
+#: Parts of a whole below this are not seen: explanations show three digits.
+NOTICED_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -80,14 +77,7 @@ class BrokenEquation:
 class Bar(NamedTuple):
     """A row of a display: what a feature, or all others together, adds to the score.
 
-    Parameters
-    ----------
-    name : str
-    change : str
-        The value and the suggested fix; empty for other features.
-    attribution : float
-    is_rest : bool
-        Whether this sums up the features that have no row.
+    ``change`` is the value and the suggested fix; empty for the other features.
     """
 
     name: str
@@ -151,7 +141,7 @@ class Explanation:
             return np.asarray(known)
         varies = self.spread > 0
         moved = np.divide(change, self.spread, out=np.zeros_like(change), where=varies)
-        return np.asarray(known & (~varies | (moved >= NEGLIGIBLE * moved.max(initial=0.0))))
+        return np.asarray(known & (~varies | (moved >= NOTICED_SHARE * moved.max(initial=0.0))))
 
     def ranked(self, n_features: int | None = None) -> list[tuple[str, float]]:
         """Return names and attributions of the features, largest first.
@@ -185,7 +175,7 @@ class Explanation:
         """
         value, fix = float(self.sample[j]), float(self.counterfactual[j])
         decimals = None if self.units is None else count_decimals(self.units[j])
-        # A change in digits that the column does not have is none.
+        # Changes in digits that the column does not have are not shown.
         is_hidden = decimals is not None and round(fix, decimals) == round(value, decimals)
         if not self.changed[j] or is_hidden:
             return as_given(value), UNCHANGED
@@ -225,7 +215,7 @@ class Explanation:
         check_whole("n_features", n_features)
         sizes = np.abs(self.attribution)
         order = np.argsort(-sizes, kind="stable")
-        n_shown = min(n_features, int(np.sum(sizes > SMALLEST * sizes.max())))
+        n_shown = min(n_features, int(np.sum(sizes > SAME * sizes.max())))
         if n_shown and n_shown == len(sizes) - 1:
             n_shown += 1
         shown, rest = order[:n_shown], order[n_shown:]
@@ -306,7 +296,7 @@ class Explanation:
 
         head = f"Score {number(self.score, '.3g')}"
         head = head if self.row is None else f"Row {self.row}: score{head[len('Score') :]}"
-        bars = self.bars(MOST_FEATURES)
+        bars = self.bars(SHOWN_FEATURES)
         if not bars:
             return render(element("div", element("b", head), element("div", TYPICAL)))
         head += f", {number(self.counterfactual_score, '.3g')} with the suggested fix"
@@ -323,9 +313,9 @@ class Explanation:
 # --- A row of the table in notebooks --------------------------------------------------------------
 
 #: Features that have a row of their own, at most.
-MOST_FEATURES = 10
-#: Blue and vermilion of Okabe and Ito, as in the displays, and the width of the longest bar.
-LESS, MORE, REST, WIDTH = "#0072B2", "#D55E00", "#8C8C8C", 12.0
+SHOWN_FEATURES = 10
+#: Blue and vermilion of Okabe and Ito, as in the displays.
+LESS, MORE, REST = "#0072B2", "#D55E00", "#8C8C8C"
 CELL = "text-align: left; padding-right: 1.5em"
 
 
@@ -336,7 +326,7 @@ def _row(bar: Bar, largest: float) -> "Element":
     drawn = element(
         "span",
         style="display: inline-block; height: 0.7em; margin-right: 0.4em; "
-        f"width: {WIDTH * abs(bar.attribution) / largest:.3g}em; background: {color}",
+        f"width: {12 * abs(bar.attribution) / largest:.3g}em; background: {color}",
     )
     return element(
         "tr",

@@ -15,6 +15,7 @@ from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_l
 from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
 from vanishing.explain.record import BrokenEquation
 from vanishing.ideal import VanishingIdeal
+from vanishing.levels import BLOCK
 from vanishing.polynomials.evaluation import vanishing_along_lines
 
 if TYPE_CHECKING:
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
 class Component:
     """An ideal of a detector, and the deviation D(z) = Σ_g u_g (g(z) - c_g)² from it.
 
-    Parameters
-    ----------
-    ideal : VanishingIdeal
-    center, typical, weights : arrays of shape (n_polynomials,)
-        c, the mean on normal data; the root mean square deviation from it; u.
+    ``center`` is c, the mean on normal data, ``typical`` the root mean square deviation from it,
+    and ``weights`` are u.
     """
 
     ideal: VanishingIdeal
@@ -118,33 +116,19 @@ class Component:
 OnLines = Callable[[IntArray, FloatArray], FloatArray]
 Through = Callable[[FloatArray, IntArray], OnLines]
 
-#: Components that change a view by less than this are left out of its gradient.
-NEGLIGIBLE = 1e-16
-
 
 @dataclass(frozen=True, eq=False)
 class View(ABC):
     """A summand of a score: weight · (s(x) - shift) / spread.
 
     s is a function of the deviations D_1, ..., D_k from k ideals. Where a view looks at several
-    images of a sample, the deviations of each image give a number, and s is a function of their
-    sum. Methods that take coordinates z take those of all images side by side.
+    images of a sample, all of the same coordinates, the deviations of each image give a number, and
+    s is a function of their sum. Methods that take coordinates z take those of all images side by
+    side.
 
-    A kind of view is a subclass with ``value``, ``slopes`` and ``nodes``.
-
-    Parameters
-    ----------
-    names : tuple of str
-        What the view is called in explanations, for each of its images.
-    components : list of Component
-    images : tuple of int
-        Images of the sample that the view looks at, all of the same coordinates.
-    first_cluster : int
-        Position of the first component in ``detector.ideals_[image]``.
-    shift, spread, weight : float
-        What s usually is on normal data, its spread there, and its part in the score.
-    borrows : bool
-        Whether the ideals are those of another view.
+    A kind of view is a subclass with ``value``, ``slopes`` and ``nodes``. ``names`` are those of
+    its images in explanations; ``first_cluster`` is the position of the first component in
+    ``detector.ideals_[image]``; a view that ``borrows`` has the ideals of another one.
     """
 
     names: tuple[str, ...]
@@ -160,17 +144,9 @@ class View(ABC):
 
     @abstractmethod
     def value(self, deviations: Array, k: int = 0) -> Array:
-        """Return the number that the k-th image gives, in any array library.
+        """Return the number that the k-th image gives at each point, in any array library.
 
-        Parameters
-        ----------
-        deviations : array of shape (n_points, n_components)
-            D in that image.
-        k : int
-
-        Returns
-        -------
-        array of shape (n_points,)
+        ``deviations`` are D in that image, shape (n_points, n_components).
         """
 
     @abstractmethod
@@ -179,17 +155,10 @@ class View(ABC):
 
     @abstractmethod
     def nodes(self, deviations: "Value") -> "Value":
-        """Add s to an ONNX graph.
+        """Add s, shape (n_samples,), to an ONNX graph.
 
-        Parameters
-        ----------
-        deviations : Value
-            D of shape (n_components, n_images * n_samples), one image after the other.
-
-        Returns
-        -------
-        Value
-            Of shape (n_samples,).
+        ``deviations`` are D of shape (n_components, n_images * n_samples), one image after the
+        other.
         """
 
     # --- what kinds of views may do in another way
@@ -208,7 +177,7 @@ class View(ABC):
 
     def importance(self, component: Component, values: FloatArray) -> FloatArray:
         """Return how much each equation of a component counts, given its values at one point."""
-        return np.asarray(component.weights * (values - component.center) ** 2)
+        return np.asarray(np.abs(values - component.center) / component.typical)
 
     @property
     def exported(self) -> list[Component]:
@@ -224,7 +193,7 @@ class View(ABC):
     def width(self) -> int:
         """Most numbers that are held of a sample while it is measured."""
         bases = [component.ideal.basis_ for component in self.components]
-        return max((part.n_candidates for basis in bases for part in basis.blocks), default=1)
+        return max(1, len(bases), *(part.n_candidates for basis in bases for part in basis.blocks))
 
     @property
     def common_metric(self) -> FloatArray | None:
@@ -276,11 +245,14 @@ class View(ABC):
         images = zip(self._split(z), self._split(found), self._split(result), strict=True)
         for k, (part, near, gradient) in enumerate(images):
             slopes = self.slopes(near, k) * np.reshape(outer, (-1, 1))
-            slopes = np.where(np.abs(slopes) > NEGLIGIBLE, slopes, 0.0)
+            # Components that change a view by less than rounding are left out.
+            sizes = np.abs(slopes)
+            negligible = np.finfo(np.float64).eps * sizes.max(axis=1, keepdims=True)
+            slopes = np.where(sizes > negligible, slopes, 0.0)
             if self._forms is not None:
                 gradient += self._forms.pull_back(part, slopes)
                 continue
-            for slope, component in zip(slopes.T, self.components, strict=True):
+            for slope, component in zip(slopes.T, self.described, strict=True):
                 rows = slope != 0
                 if rows.any():
                     gradient[rows] += component.pull_back(part[rows], slope[rows])
@@ -289,20 +261,12 @@ class View(ABC):
     def lines(self, directions: Any) -> Through:
         """Return D(z + t v) for many t and z, from the restrictions of the equations to the lines.
 
-        Parameters
-        ----------
-        directions : array or sparse array of shape (n_lines, n_coordinates)
-            v.
-
-        Returns
-        -------
-        callable
-            From z, shape (n_chosen, n_coordinates) or (1, n_coordinates), and the numbers of the
-            lines through it, shape (n_chosen,), to D on these lines.
+        ``directions`` are v, one row a line. The result maps z, one point for each chosen line or
+        one for all, and the numbers of these lines to D on them.
         """
         width = directions.shape[1] // len(self.images)
         bundles = [
-            Bundle(self.components, directions[:, k * width : (k + 1) * width])
+            Bundle(self.described, directions[:, k * width : (k + 1) * width])
             for k in range(len(self.images))
         ]
 
@@ -363,9 +327,9 @@ class View(ABC):
     @lazy
     def _forms(self) -> WideForms | None:
         """The polynomials of all components side by side, if they are linear."""
-        if any(c.degree > 1 for c in self.components):
+        if any(c.degree > 1 for c in self.described):
             return None
-        return WideForms([c.linear_forms() for c in self.components])
+        return WideForms([c.linear_forms() for c in self.described])
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -388,7 +352,7 @@ class View(ABC):
         found = []
         for k, (part, near) in enumerate(zip(self._split(z), self._split(deviations), strict=True)):
             cluster = int(np.argmin(near[0, self.own(k)]))
-            found.append((cluster, self.components[self.own(k)][cluster], part))
+            found.append((cluster, self.described[self.own(k)][cluster], part))
         return found
 
 
@@ -448,9 +412,8 @@ class NearestView(View):
 
 # --- The linear part of an affine map that is known by its values only ----------------------------
 
-#: Features that are probed at a time.
-PROBES = 512
-#: Share of numbers that are not zero, up to which a matrix is sparse.
+#: Share of numbers that are not zero, up to which a matrix is sparse: products of sparse matrices
+#: take about ten times as long for each number.
 SPARSE = 0.1
 
 
@@ -459,24 +422,15 @@ def linear_part(
 ) -> Any:
     """Return the matrix of an affine map, or raise if the map is not affine.
 
-    Parameters
-    ----------
-    function : callable
-        Maps rows of n_features to rows of n_coordinates.
-    center, scale : arrays of shape (n_features,)
-        Where the map is probed, and by how much each feature is moved.
-
-    Returns
-    -------
-    array or sparse array of shape (n_coordinates, n_features)
-        Sparse where it is mostly zeros, as after scaling: of many features, it would not fit into
-        memory otherwise.
+    It is probed around ``center`` by steps of ``scale``. The matrix is sparse where it is mostly
+    zeros, as after scaling: of many features, it would not fit into memory otherwise.
     """
     n_features = len(center)
     origin = function(center[None, :])[0]
     parts: list[Any] = []
-    for start in range(0, n_features, PROBES):
-        moved = np.arange(start, min(start + PROBES, n_features))
+    at_a_time = max(1, BLOCK // n_features)
+    for start in range(0, n_features, at_a_time):
+        moved = np.arange(start, min(start + at_a_time, n_features))
         probes = np.repeat(center[None, :], len(moved), axis=0)
         probes[np.arange(len(moved)), moved] += scale[moved]
         steps = probes[np.arange(len(moved)), moved] - center[moved]
@@ -496,7 +450,8 @@ def linear_part(
 def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatArray) -> None:
     """Raise if differences of coordinates from an origin are not those of an affine map."""
     size = np.abs(origin).max(initial=0) + np.abs(expected).max(initial=0)
-    if not np.abs(found - expected).max(initial=0) <= 1e-6 * size:
+    rounding = 8 * np.finfo(np.float32).eps  # preprocessors may work in single precision
+    if not np.abs(found - expected).max(initial=0) <= rounding * size:
         raise ValueError(
             "explain carries the attribution back to the features through the transformations and "
             "the preprocessor, which must be affine (such as rotations, PCA, StandardScaler), but "
@@ -507,18 +462,9 @@ def refuse_unless_equal(found: FloatArray, expected: FloatArray, origin: FloatAr
 
 # --- Squared deviations along lines z + t v, as polynomials in t ----------------------------------
 
-#: Numbers that are worked on at a time, and those that are kept for further points.
-NUMBERS, KEPT = 2**24, 2**25
-
 
 class Bundle:
-    """Lines of given directions, through points that are given later.
-
-    Parameters
-    ----------
-    components : sequence of Component
-    directions : array or sparse array of shape (n_lines, n_coordinates)
-    """
+    """Lines of given directions, through points that are given later."""
 
     def __init__(self, components: Sequence[Component], directions: Any) -> None:
         self.directions = directions
@@ -527,29 +473,20 @@ class Bundle:
         self.curved = [(j, one) for j, one in enumerate(components) if one.degree > 1]
         self.straight = [j for j, one in enumerate(components) if one.degree <= 1]
         self.forms: WideForms | None = None
-        self.slopes: FloatArray | None = None
         if self.straight:
             self.forms = WideForms([components[j].linear_forms() for j in self.straight])
             # Slopes of linear equations are the same at every point.
-            if directions.shape[0] * len(self.forms.offsets) <= KEPT:
-                self.slopes = directions @ self.forms.slopes
+            self.slopes = np.asarray(directions @ self.forms.slopes)
 
     def through(self, points: FloatArray, which: IntArray) -> "Deviations":
-        """Return the deviations along some of the lines.
-
-        Parameters
-        ----------
-        points : array of shape (n_chosen, n_coordinates), or (1, n_coordinates)
-            Where t is 0.
-        which : int array of shape (n_chosen,)
-        """
+        """Return the deviations along some of the lines, each through its point or all of one."""
         size = self.size
         triangles = np.zeros((self.n_components, len(which), size, size))
         if self.forms is not None:
             for some, met in _cut(points, len(which), len(self.forms.offsets)):
-                slopes = self._slopes(self.forms, which[some])
                 # Higher powers are zero. They come first, as rows that are empty.
-                triangles[self.straight, some, -2:, -2:] = self.forms.triangles(met, slopes)
+                found = self.forms.triangles(met, self.slopes[which[some]])
+                triangles[self.straight, some, -2:, -2:] = found
         for j, one in self.curved:
             widest = max(block.n_candidates for block in one.ideal.basis_.blocks)
             for some, met in _cut(points, len(which), widest * size):
@@ -559,15 +496,10 @@ class Bundle:
                 triangles[j, some, first : first + n_rows, first:] = found
         return Deviations(np.ascontiguousarray(triangles.transpose(2, 3, 1, 0)))
 
-    def _slopes(self, forms: WideForms, which: IntArray) -> FloatArray:
-        if self.slopes is not None:
-            return self.slopes[which]
-        return np.asarray(self.directions[which] @ forms.slopes)
-
 
 def _cut(points: FloatArray, n_lines: int, width: int) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of lines that take ``width`` numbers each, with the points they go through."""
-    at_a_time = max(1, NUMBERS // max(1, width))
+    at_a_time = max(1, BLOCK // max(1, width))
     for start in range(0, n_lines, at_a_time):
         some = slice(start, start + at_a_time)
         yield some, points if len(points) == 1 else points[some]
@@ -577,25 +509,13 @@ def _cut(points: FloatArray, n_lines: int, width: int) -> Iterator[tuple[slice, 
 class Deviations:
     """Several squared deviations along the same lines.
 
-    Parameters
-    ----------
-    triangles : array of shape (degree + 1, degree + 1, n_lines, n_deviations)
+    ``triangles`` has the shape (degree + 1, degree + 1, n_lines, n_deviations).
     """
 
     triangles: FloatArray
 
     def __call__(self, which: IntArray, t: FloatArray) -> FloatArray:
-        """Return D at points of some lines.
-
-        Parameters
-        ----------
-        which : int array of shape (n_chosen,)
-        t : array of shape (n_chosen, n_values)
-
-        Returns
-        -------
-        array of shape (n_chosen * n_values, n_deviations)
-        """
+        """Return D at values of t on some lines, shape (n_chosen * n_values, n_deviations)."""
         chosen, t = self.triangles[:, :, which, None], t[:, :, None]
         total = np.zeros((*t.shape[:2], chosen.shape[-1]))
         for row in range(len(chosen)):

@@ -30,8 +30,8 @@ from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import SUFFIXES, Table
 from vanishing.detectors import ChristoffelDetector
-from vanishing.detectors.clusters import NothingVanishesError
-from vanishing.detectors.contamination import FEWEST_ROWS, N_FITS, fit_to_mixed
+from vanishing.detectors.contamination import count_fits, fit_to_mixed
+from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.ideal import suggest_tolerance
 from vanishing.polynomials.monomials import variable_names
 
@@ -359,10 +359,11 @@ def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     detector = _detector(table, threshold, wanted)
     _refuse_huge(table)
     is_recipe = isinstance(detector, VanishingDetector) and detector.ideal is None
-    if is_recipe or len(table) < FEWEST_ROWS:  # which does not describe a single row
+    n_fits = count_fits(len(table))
+    if is_recipe or n_fits == 1:  # which does not describe a single row
         return fit_detector(table, threshold, wanted)
-    note(f"no --train: {table.where} is compared with itself, in {N_FITS} fits")
-    with library_errors(table.where), working("fitting parts of the rows", N_FITS) as step:
+    note(f"no --train: {table.where} is compared with itself, in {n_fits} fits")
+    with library_errors(table.where), working("fitting parts of the rows", n_fits) as step:
         return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
 
 

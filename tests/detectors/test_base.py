@@ -5,16 +5,15 @@ import pytest
 from scipy.stats import beta
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
-from vanishing.detectors.score import Score
-from vanishing.detectors.threshold import (
-    HIGHEST_RATE,
+from vanishing.detectors.base import (
     MOST_ANOMALIES,
-    RISK,
     apply_to_unseen,
     conformal_threshold,
     most_anomalies,
     quantile_threshold,
 )
+from vanishing.detectors.score import Score
+from vanishing.levels import CHANCE
 from vanishing.transformations import RandomAffine
 
 
@@ -144,6 +143,6 @@ def test_too_few_samples_for_the_guarantee():
 def test_few_rows_are_called_anomalous_only_if_the_rate_is_certain(n_rows):
     share = most_anomalies(n_rows)
     below = round(share * min(n_rows, 1000))
-    assert beta.sf(HIGHEST_RATE, below + 1, min(n_rows, 1000) - below) <= RISK or below == 0
-    assert share == MOST_ANOMALIES or beta.sf(HIGHEST_RATE, below + 2, n_rows - below - 1) > RISK
+    assert beta.sf(0.15, below + 1, min(n_rows, 1000) - below) <= CHANCE or below == 0
+    assert share == MOST_ANOMALIES or beta.sf(0.15, below + 2, n_rows - below - 1) > CHANCE
     assert (share == MOST_ANOMALIES) == (n_rows >= 300)
