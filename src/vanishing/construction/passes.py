@@ -6,7 +6,7 @@ takes one symmetric product per block and loses half of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -57,7 +57,7 @@ class Factor:
         Something on the accelerator that holds the rows, if they are on one.
     """
 
-    R: FloatArray
+    R: Annotated[FloatArray, "rank n_columns"]
     n_rows: float
     relative_error: float
     near: Array | None = None

@@ -69,7 +69,7 @@ class Coordinates:
     """
 
     scaler: StandardScaler | None = None
-    columns: IntArray | None = None
+    columns: Annotated[IntArray | None, "n_columns"] = None
     maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
     preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
 
@@ -422,9 +422,13 @@ class LikelihoodView(LinearView):
         b and u.
     """
 
-    log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
-    centers: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    log_masses: Annotated[FloatArray, "n_clusters"] = field(default_factory=lambda: np.zeros(0))
+    centers: Annotated[FloatArray, "n_clusters n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
+    factors: Annotated[FloatArray, "n_rows n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
     bound: float = LARGEST_FLOAT
     unit: float = 1.0
 
@@ -561,9 +565,11 @@ class SpanView(LinearView):
         The variance of the other directions.
     """
 
-    center: FloatArray = field(default_factory=lambda: np.zeros(0))
-    directions: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    variances: FloatArray = field(default_factory=lambda: np.zeros(0))
+    center: Annotated[FloatArray, "n_features"] = field(default_factory=lambda: np.zeros(0))
+    directions: Annotated[FloatArray, "n_directions n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
+    variances: Annotated[FloatArray, "n_directions"] = field(default_factory=lambda: np.zeros(0))
     rest: float = 1.0
 
     @lazy
@@ -695,7 +701,7 @@ class Mixture(View):
     n_clusters: int = 1
     smoothing: float = 0.0
     logarithm: bool = False
-    metric: FloatArray | None = None
+    metric: Annotated[FloatArray | None, "n_coordinates n_coordinates"] = None
 
     @property
     def common_metric(self) -> FloatArray | None:
@@ -877,8 +883,8 @@ class ConstantColumns:
         not in model files that do not say.
     """
 
-    constant: BoolArray
-    values: FloatArray
+    constant: Annotated[BoolArray, "n_features"]
+    values: Annotated[FloatArray, "n_features"]
     least: float = 10.0
     relative: bool = False
 
@@ -946,8 +952,8 @@ class ColumnRanges:
         Of the range of each column; half widths are positive.
     """
 
-    middles: FloatArray
-    half_widths: FloatArray
+    middles: Annotated[FloatArray, "n_features"]
+    half_widths: Annotated[FloatArray, "n_features"]
 
     def __call__(self, X: Array, /, features: IntArray | EllipsisType = ...) -> Array:
         """Return what each column adds: its distance in half widths where that is large.
@@ -991,9 +997,9 @@ class Normal:
     """
 
     score: float
-    mean: FloatArray
-    spread: FloatArray
-    units: FloatArray | None = None
+    mean: Annotated[FloatArray, "n_features"]
+    spread: Annotated[FloatArray, "n_features"]
+    units: Annotated[FloatArray | None, "n_features"] = None
 
 
 @dataclass(frozen=True, eq=False)
