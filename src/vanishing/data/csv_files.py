@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -132,38 +132,16 @@ _HINT = re.compile(r'"?sep=([ -~\t])"?[;,\t ]*\r?\n?', re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Dialect:
-    """Layout of a text file.
-
-    Parameters
-    ----------
-    delimiter : str
-        One character.
-    first : tuple of str
-        The cells of the first row.
-    has_names : bool
-        Whether they are names.
-    n_sampled : int
-        Rows that were looked at, without the header.
-    commented : bool
-        Whether the header is a comment, as ``numpy.savetxt`` writes it.
-    n_above : int
-        Lines above the header, such as a title and an empty line.
-    has_hint : bool
-        Whether the first of these says what the delimiter is, as Excel reads it.
-    is_doubtful : bool
-        Whether the first row may as well be names, or the names a row.
-    columns : tuple of CellSummary
-        How the cells of the rows that were looked at are written.
-    """
+    """Layout of a text file, as its first rows show it."""
 
     delimiter: str
-    first: tuple[str, ...]
-    has_names: bool
-    n_sampled: int
-    commented: bool
-    n_above: int
-    has_hint: bool
-    is_doubtful: bool
+    first: tuple[str, ...]  # the cells of the first row
+    has_names: bool  # whether they are names
+    n_sampled: int  # rows that were looked at, without the header
+    commented: bool  # whether the header is a comment, as numpy.savetxt writes it
+    n_above: int  # lines above the header, such as a title and an empty line
+    has_hint: bool  # whether the first of these names the delimiter, as Excel reads it
+    is_doubtful: bool  # whether the first row may as well be names, or the names a row
     columns: tuple[CellSummary, ...]
 
 
@@ -278,12 +256,11 @@ def _guess_delimiter(lines: Sequence[str]) -> str:
     return max(DELIMITERS[:-1], key=lambda each: (first.count(each), each == ","))
 
 
-#: A line with this share of the cells of a row is part of the table; what is above is a title.
-PART_OF_TABLE = 0.5
-
-
 def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
-    """Return the number of lines above the header: titles and empty lines, 0 without a header."""
+    """Return the number of lines above the header: titles and empty lines, 0 without a header.
+
+    The first line that fills half of the usual number of cells is part of the table.
+    """
     reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=delimiter)
     try:
         rows = [(reader.line_num, row) for row in reader]
@@ -296,7 +273,7 @@ def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
     n_above = 0
     for end, row in rows:
         n_filled = sum(bool(cell.strip()) for cell in row)
-        if len(row) > 1 and n_filled >= PART_OF_TABLE * width:
+        if len(row) > 1 and 2 * n_filled >= width:
             is_header = len(row) == width and not all(
                 is_number(cell, ".") or is_number(cell, ",") for cell in row
             )
@@ -318,36 +295,18 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class ColumnKinds:
-    """What the columns of a text file hold.
-
-    Parameters
-    ----------
-    decimal : DecimalSign
-    given : bool
-        Whether the user says what the decimal sign is.
-    truth : frozenset of int
-        Columns of truth values.
-    texts : mapping of int to str
-        Columns that are not numeric, with an example each.
-    doubtful : frozenset of int
-        Those of them that hold numbers in nearly all rows.
-    formats : mapping of int to NumberFormat
-        Columns whose numbers are not written as computers do it: with separated thousands, a
-        currency or another unit, another decimal sign.
-    open : mapping of int to str
-        Cells of columns that another decimal sign would give other numbers.
-    mixed : frozenset of int
-        Columns of ``texts`` whose cells contradict each other about the decimal sign.
-    """
+    """What the columns of a text file hold, by their places."""
 
     decimal: DecimalSign
-    given: bool
-    truth: frozenset[int]
-    texts: Mapping[int, str]
-    doubtful: frozenset[int]
-    formats: Mapping[int, NumberFormat]
-    open: Mapping[int, str]
-    mixed: frozenset[int]
+    given: bool  # whether the user says what the decimal sign is
+    truth: set[int] = field(default_factory=set)  # columns of truth values
+    texts: dict[int, str] = field(default_factory=dict)  # not numeric, with an example each
+    doubtful: set[int] = field(default_factory=set)  # those that hold numbers in nearly all rows
+    #: Columns whose numbers computers would write otherwise: with separated thousands, a unit or
+    #: another decimal sign.
+    formats: dict[int, NumberFormat] = field(default_factory=dict)
+    open: dict[int, str] = field(default_factory=dict)  # cells that another sign would change
+    mixed: set[int] = field(default_factory=set)  # of texts: cells contradict each other about it
 
     def reads(self, column: int, cell: str) -> bool:
         """Say whether a cell is a number, or one as the others of its column are written."""
@@ -365,11 +324,11 @@ def find_kinds(
     columns: Sequence[CellSummary], decimal: DecimalSign, *, given: bool = False
 ) -> ColumnKinds:
     """Find out what columns hold, by the decimal sign of the table."""
-    truth, texts, doubtful, formats, either, mixed = set(), {}, set(), {}, {}, set()
+    kinds = ColumnKinds(decimal, given)
     for j, cells in enumerate(columns):
         unclear = {} if given else find_open(cells)
         if unclear and not decimal.is_sure:
-            either[j] = next(iter(unclear.values())).text
+            kinds.open[j] = next(iter(unclear.values())).text
         if all(is_number(form, decimal.sign) for form in cells.forms):
             continue
         n_truths = sum(form.number for text, form in cells.forms.items() if text in TRUTH)
@@ -383,32 +342,23 @@ def find_kinds(
         if form is None and not are_truths:
             strays = list(cells.forms.values())
         if strays:
-            texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
+            kinds.texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
             if len(unclear) > 1:
-                mixed.add(j)
+                kinds.mixed.add(j)
                 one, other = unclear.values()
-                texts[j] = (
+                kinds.texts[j] = (
                     f"{one.text!r} in row {one.row} and {other.text!r} in row {other.row}, so that "
                     "the decimal sign is unclear"
                 )
             if form is not None and are_few(sum(each.number for each in strays), cells.total):
-                doubtful.add(j)
+                kinds.doubtful.add(j)
             else:
-                either.pop(j, None)
+                kinds.open.pop(j, None)
         elif form is None:
-            truth.add(j)
+            kinds.truth.add(j)
         else:
-            formats[j] = form
-    return ColumnKinds(
-        decimal,
-        given,
-        frozenset(truth),
-        texts,
-        frozenset(doubtful),
-        formats,
-        either,
-        frozenset(mixed),
-    )
+            kinds.formats[j] = form
+    return kinds
 
 
 # --- Files that were opened, their columns not yet converted --------------------------------------
@@ -460,13 +410,7 @@ def describe_numbers(
 ) -> list[Note]:
     """Say what was left out of numbers, and what was assumed of those that may be read otherwise.
 
-    Parameters
-    ----------
-    formats : mapping of str to NumberFormat
-        By the names of columns that computers would write otherwise.
-    decimal : str
-    unclear : mapping of str to str
-        A cell of each column that another decimal sign would give other numbers.
+    ``unclear`` has a cell of each column that another decimal sign would give other numbers.
     """
     notes = []
     signs: dict[str, set[str]] = {}
@@ -531,34 +475,17 @@ def _describe(example: str) -> str:
 
 
 class OpenTable(ABC):
-    """A file whose columns are converted when they are asked for.
+    """A file whose columns are converted when they are asked for."""
 
-    Attributes
-    ----------
-    where : str
-        What the file is called in messages.
-    names : tuple of str or None
-        Names of the columns; None if the file has none.
-    n_columns : int
-    index : tuple of int
-        Columns that hold the index of a pandas frame.
-    n_above : int
-        Lines of a text file above the header, such as a title, that are left out.
-    layout_notes : list of Note
-        What was guessed of names and rows.
-    written : dict of int to WrittenColumn
-        Columns of texts that were read as numbers.
-    """
-
-    where: str
+    where: str  # what the file is called in messages
     names: tuple[str, ...] | None
     n_columns: int
-    index: tuple[int, ...] = ()
-    n_above: int = 0
+    index: tuple[int, ...] = ()  # columns that hold the index of a pandas frame
+    n_above: int = 0  # lines of a text file above the header, which are left out
 
     def __init__(self) -> None:
-        self.layout_notes: list[Note] = []
-        self.written: dict[int, WrittenColumn] = {}
+        self.layout_notes: list[Note] = []  # what was guessed of names and rows
+        self.written: dict[int, WrittenColumn] = {}  # columns of texts that were read as numbers
 
     @property
     def shown_names(self) -> tuple[str, ...]:

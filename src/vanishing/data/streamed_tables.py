@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import DEFAULT_BUFFER_SIZE
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,10 @@ from vanishing.data.csv_files import (
 )
 from vanishing.data.inputs import as_source
 from vanishing.data.source import ArraySource, SampleSource, close_after
-from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
+from vanishing.data.streams import Chunk, StoredArraySource, StreamedSource
 from vanishing.data.whole_tables import index_columns, read_table, write_columns, write_npy
 from vanishing.data.written_numbers import decide_decimal
+from vanishing.levels import BLOCK
 
 # --- The files of a table, each of which yields its rows in batches -------------------------------
 #
@@ -35,19 +37,11 @@ from vanishing.data.written_numbers import decide_decimal
 # computing takes longer than reading, much of a file ends up in memory. The readers of single files
 # wait.
 
-#: Bytes of each column of a Parquet file to read at a time.
-PARQUET_BUFFER = 2**16
-
 
 class ArrowFile:
-    """A file of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
+    """A fragment of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
 
-    Parameters
-    ----------
-    opened : pyarrow.dataset.Fragment or Dataset
-    schema : pyarrow.Schema
-    read : callable or None
-        Reads a fragment: ``read(fragment, names, n_rows)``; None for the scanner.
+    ``read(fragment, names, n_rows)`` reads a fragment; it is None for the scanner.
     """
 
     def __init__(
@@ -115,7 +109,7 @@ def _read_parquet(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[
     parquet = import_extra("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
-        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=PARQUET_BUFFER)
+        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=DEFAULT_BUFFER_SIZE)
         yield from opened.iter_batches(n_rows, row_groups=row_groups, columns=list(names))
 
 
@@ -133,13 +127,7 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
     """Return the files of a dataset; all in one, where only the scanner can read them.
 
     That is for rows in memory, filters, CSV files, and columns that are in the names of folders.
-
-    Parameters
-    ----------
-    dataset : pyarrow.dataset.Dataset
-    own_types : bool
-        Whether columns have the types that each file says, rather than those of the dataset, which
-        are those of the first file.
+    With ``own_types``, columns have the types of each file, not those of the first.
     """
     formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
     readers = ((formats.ParquetFileFormat, _read_parquet), (formats.IpcFileFormat, _read_feather))
@@ -158,16 +146,7 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
 def open_csv_files(
     paths: Sequence[str], *, header: bool | None, decimal: str | None
 ) -> list[CsvFile]:
-    """Open the CSV files of one table, which must be laid out alike.
-
-    Parameters
-    ----------
-    paths : sequence of str
-    header : bool or None
-        Whether the first lines hold names; None to guess.
-    decimal : {".", ","} or None
-        The decimal sign; None to guess.
-    """
+    """Open the CSV files of one table, which must be laid out alike."""
     files = [CsvFile(path, path, header=header, decimal=decimal) for path in paths]
     first = files[0]
     for file in files:
@@ -297,7 +276,7 @@ class TableSource(StreamedSource):
     def _read(self) -> Iterator[Chunk]:
         self._warn()
         before, start = None, 0
-        n_rows = max(1, CHUNK_NUMBERS // self.n_features)
+        n_rows = max(1, BLOCK // self.n_features)
         for file in self._files:
             for columns, path in file.batches(_places(file, self._names), n_rows):
                 rows = self._rows(columns)
@@ -536,7 +515,7 @@ def write(
     names = [f"c{i}" for i in range(n_columns)] if given is None else list(map(str, given))
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"{n_columns} different column names are required, got {names}")
-    n_rows = max(1, CHUNK_NUMBERS // n_columns)
+    n_rows = max(1, BLOCK // n_columns)
     with (
         close_after(source.blocks(n_rows)) as blocks,
         replace_atomic(target, folder=to_folder) as unfinished,

@@ -160,28 +160,10 @@ def open_table(
     array: str | None = None,
     sheet: str | None = None,
 ) -> CsvFile | ColumnFile:
-    """Open a table; its columns are converted when they are asked for.
+    """Open a file, or the content of one; its columns are converted when they are asked for.
 
-    Parameters
-    ----------
-    file : path or bytes
-        A CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not; or the
-        content of one.
-    where : str, optional
-        What it is called in messages; by default the path.
-    format : {"csv", "parquet", "feather", "xlsx", "npy", "npz"}, optional
-        By default what the first bytes say.
-    delimiter : str, optional
-        Of a text file; guessed by default.
-    header : bool, optional
-        Whether the first line of a text file or a sheet holds names; guessed by default.
-    decimal : {".", ","}, optional
-        The decimal sign of numbers that are text; by default what they show.
-    array : str, optional
-        Which array of an NPZ file; needed where it has several tables.
-    sheet : str, optional
-        Name of a sheet of an Excel file, or its number from 1; by default the first one that is not
-        hidden and holds a table of numbers.
+    ``read_table`` documents the options. ``where`` is what messages call the file, by default its
+    path.
     """
     if not isinstance(file, bytes):
         file = os.fspath(file)
@@ -492,8 +474,10 @@ def read_table(
     row_ids : str, optional
         The column that names the rows; by default the index of a pandas frame, if there is one.
     **layout
-        ``format``, ``delimiter``, ``header``, ``decimal``, ``array`` and ``sheet``, as
-        ``open_table`` takes them.
+        ``format`` ("csv", "parquet", "feather", "xlsx", "npy" or "npz"; by default what the first
+        bytes say), ``delimiter`` and ``header`` (whether the first line or row holds names),
+        ``decimal`` ("." or ","), ``array`` (which one of an NPZ file) and ``sheet`` (name or number
+        of an Excel sheet; by default the first visible one with numbers). All are guessed.
 
     Returns
     -------

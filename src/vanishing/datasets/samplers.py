@@ -274,7 +274,7 @@ class LineSections(Sampler):
         every_line = np.arange(n_lines)[:, None]
         values = value(every_line, np.broadcast_to(nodes, (n_lines, len(nodes))))
         line, position = _real_roots(values @ np.linalg.inv(np.vander(nodes)).T)
-        # Eigenvalues have half of the digits or more, and Newton's method doubles them in each step.
+        # Eigenvalues have half of the digits or more, and each step of Newton doubles them.
         # It fails where a line is all but tangent: then it ends at infinity or NaN, or at values
         # beyond the rounding errors of a hundred operations.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
