@@ -148,7 +148,7 @@ class Dialect:
 def first_lines(file: Any) -> tuple[bytes, bool]:
     """Read the first lines of a file, at least three if it has as many; say whether it has more."""
     found: bytes = file.read(SAMPLE_SIZE)
-    while found.count(b"\n") < 3 and (more := file.read(3 * SAMPLE_SIZE)):
+    while found.count(b"\n") <= 2 and (more := file.read(3 * SAMPLE_SIZE)):
         found += more
     if not file.read(1):
         return found, False
@@ -365,8 +365,6 @@ def find_kinds(
 
 #: Bytes of a CSV file to parse at a time; pyarrow reads some thirty such blocks ahead.
 CSV_BLOCK = 2**20
-#: Bytes that a cell takes, at most, on average over a row, which must fit into one block.
-CELL_BYTES = 256
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -385,14 +383,9 @@ class SetAside(NamedTuple):
     reason: str
 
 
-def _describe_lines_above(number: int) -> str:
-    lines = "1 line above the header is" if number == 1 else f"{number} lines above the header are"
-    return f"{lines} left out"
-
-
 def describe_header(first: Sequence[str], *, has_names: bool, is_doubtful: bool) -> list[Note]:
     """Say what was guessed of the first row, unless it is clear that it contains names."""
-    cells = ", ".join(repr(cell[:30]) for cell in first[:4]) + ", ..." * (len(first) > 4)
+    cells = ", ".join(repr(cell[:30]) for cell in first[:4]) + ", ..." * bool(first[4:])
     if not has_names:
         text = "there is no header: columns are called x0, x1, ..."
         if is_doubtful:
@@ -443,8 +436,7 @@ def describe_numbers(
             f"{formats.get(name, NumberFormat(decimal)).read(text):.12g}"
             for name, text in unclear.items()
         ]
-        more = f" and {len(read) - 3} more" if len(read) > 3 else ""
-        text = f"{decimal!r} is taken for the decimal sign, so that {', '.join(read[:3])}{more}"
+        text = f"{decimal!r} is taken for the decimal sign, so that {list_some(read, 3)}"
         other = "." if decimal == "," else ","
         notes.append(Note(text, "decimal", other, is_doubtful=True))
     return notes
@@ -454,10 +446,15 @@ def _quote(sign: str) -> str:
     return "spaces" if sign.isspace() else repr(sign)
 
 
+def list_some(texts: Sequence[str], most: int) -> str:
+    """Write texts in a row; of those beyond ``most`` only their number."""
+    shown, others = ", ".join(texts[:most]), texts[most:]
+    return f"{shown} and {len(others)} more" if others else shown
+
+
 def list_names(names: Sequence[str]) -> str:
     """Write names in a row, a dozen at most."""
-    shown = ", ".join(map(repr, names[:12]))
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+    return list_some([repr(name) for name in names], 12)
 
 
 def _describe(example: str) -> str:
@@ -555,13 +552,10 @@ class OpenTable(ABC):
     def _refuse(self, found: Sequence[tuple[int, str]]) -> None:
         if not found:
             return
-        listed = ", ".join(f"{self.column_name(j)} ({example})" for j, example in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        listed = list_some([f"{self.column_name(j)} ({example})" for j, example in found], 5)
         names = [str(j + 1) if self.names is None else self.names[j] for j, _ in found[:5]]
         raise TableError(
-            f"{self.where}: expected numbers, found text in {listed}{more}",
-            "text",
-            names=",".join(names),
+            f"{self.where}: expected numbers, found text in {listed}", "text", names=",".join(names)
         )
 
 
@@ -584,7 +578,7 @@ class CsvFile(OpenTable):
         super().__init__()
         if decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
-        self.where = where
+        self.where = self.path = where
         self._file = file
         self._given = decimal
         self._n_rows: int | None = None
@@ -601,6 +595,9 @@ class CsvFile(OpenTable):
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
             raise TableError(f"{where}: {error}") from error
+        # A row must fit into a block, and others may be longer than the first ones.
+        longest = max(map(len, beginning.splitlines()))
+        self._block_size = max(CSV_BLOCK, 16 * longest)
         columns = self.dialect.columns
         self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)
         self.names = self.dialect.first if self.dialect.has_names else None
@@ -609,7 +606,10 @@ class CsvFile(OpenTable):
         if self.names is not None and not self.names[0]:
             self.index = (0,)
         if n_above := self.n_above - self.dialect.has_hint:
-            self.layout_notes.append(Note(_describe_lines_above(n_above)))
+            lines = "1 line above the header is"
+            if n_above > 1:
+                lines = f"{n_above} lines above the header are"
+            self.layout_notes.append(Note(f"{lines} left out"))
         if header is None:
             self.layout_notes += describe_header(
                 self.dialect.first,
@@ -621,11 +621,6 @@ class CsvFile(OpenTable):
         """Take a sign for the decimal one, and find out what the columns hold."""
         self.kinds = find_kinds(columns, decimal, given=self._given is not None)
         self.columns = columns
-
-    @property
-    def path(self) -> str:
-        """Where the file is."""
-        return self.where
 
     # --- What all rows say ------------------------------------------------------------------------
 
@@ -665,7 +660,8 @@ class CsvFile(OpenTable):
                 columns or [0], None if columns else import_arrow().binary()
             ):
                 n_rows += len(batch[0])
-                if not tells and any(_has_fractions(as_numbers(column)) for column in batch):
+                numbers = [] if tells else map(as_numbers, batch)
+                if any((each % 1 > 0).any() for each in numbers):  # fractions
                     return False
             self._n_rows = n_rows
             return True
@@ -842,10 +838,6 @@ class CsvFile(OpenTable):
             ),
         ]
 
-    @property
-    def _block_size(self) -> int:
-        return max(CSV_BLOCK, CELL_BYTES * self.n_columns)
-
     def _type(self, column: int) -> Any:
         arrow = import_arrow()
         if column in self.kinds.formats:
@@ -899,8 +891,7 @@ class CsvFile(OpenTable):
             if len(line) > self._block_size:
                 raise TableError(
                     f"{self.where}: line {number} has {len(line):,} characters, more than the "
-                    f"{self._block_size:,} that fit into a row of {self.n_columns} columns; "
-                    "shorten its texts"
+                    f"{self._block_size:,} that a row may have; shorten its texts"
                 )
 
     def _refuse_ragged(self) -> None:
@@ -1002,10 +993,6 @@ def _find_encoding(blocks: Iterator[bytes]) -> str | None:
     return "cp1252" if "cp1252" in decoders else "latin-1"
 
 
-def _has_fractions(values: FloatArray) -> bool:
-    return bool((np.isfinite(values) & (values != np.round(values))).any())
-
-
 def is_numeric(kind: Any) -> bool:
     """Say whether a type of Arrow is one of numbers, truth values included."""
     types = import_arrow("pyarrow.types")
@@ -1034,11 +1021,3 @@ def _view_buffer(array: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     if not len(array):
         return np.empty(0, dtype)
     return np.frombuffer(array.buffers()[1], dtype, len(array) + array.offset)[array.offset :]
-
-
-def join_columns(columns: Sequence[Any]) -> FloatArray:
-    """Return numeric columns of Arrow side by side."""
-    values = np.empty((len(columns[0]) if columns else 0, len(columns)))
-    for k, column in enumerate(columns):
-        values[:, k] = as_numbers(column)
-    return values

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,8 +46,8 @@ from vanishing.polynomials.monomials import variable_names
 class ColumnFile(OpenTable):
     """Columns of Arrow in memory.
 
-    ``row_shape`` is the shape of what became a row; ``sheet`` says which one was read of an Excel
-    file, and ``first_line`` is the row of the sheet that is the first one of the table.
+    ``row_shape`` is the shape of what became a row, and ``first_line`` the row of a sheet of Excel
+    that is the first one of the table.
     """
 
     def __init__(
@@ -326,7 +327,7 @@ def _split_columns(columns: Columns, where: str) -> ColumnFile:
 
 def _as_arrow(column: npt.NDArray[Any]) -> Any:
     """Return a column of NumPy as one of Arrow; as text where Arrow has no such type."""
-    if column.dtype.kind == "f" and column.dtype.itemsize > 8:
+    if column.dtype == np.longdouble:
         column = column.astype(np.float64)
     if column.dtype.kind not in "biufmMSU":
         column = column.astype(str)
@@ -607,20 +608,11 @@ def _write_csv(
         arrow_csv.write_csv(table, file, options)
 
 
-def _write_tsv(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
-    _write_csv(file, first, batches, delimiter="\t")
-
-
 def _write_parquet(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
     arrow, parquet = import_arrow(), import_arrow("pyarrow.parquet")
     with parquet.ParquetWriter(file, arrow.table(dict(first)).schema) as writer:
         for batch in batches:
             writer.write_table(arrow.table(dict(batch)))
-
-
-def _write_npy(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
-    """Write the numbers alone."""
-    write_npy(file, map(_numeric_matrix, batches))
 
 
 def write_npy(file: IO[bytes], blocks: Iterable[npt.NDArray[Any]]) -> None:
@@ -664,8 +656,8 @@ def _write_npz(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> N
 
 _WRITERS: dict[str, Callable[[IO[bytes], Columns, Iterable[Columns]], None]] = {
     "csv": _write_csv,
-    "tsv": _write_tsv,
+    "tsv": partial(_write_csv, delimiter="\t"),
     "parquet": _write_parquet,
-    "npy": _write_npy,
+    "npy": lambda file, _, batches: write_npy(file, map(_numeric_matrix, batches)),
     "npz": _write_npz,
 }

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -216,11 +217,12 @@ class _Signs(NamedTuple):
     def evidence(self) -> int:
         """Number of cells that decide; 0 where they are so few that they are typos."""
         # 12,34 among fifty cells like 1,000 is a typo: of numbers with three decimals, without
-        # zeros at their ends, a tenth has fewer. The bound has a level of 5 %.
+        # zeros at their ends, a tenth has fewer.
         number = self.short + self.open
-        if self.sure > self.short or self.short >= number / 10 - 1.645 * sqrt(0.09 * number):
+        if self.sure > self.short or not number:
             return self.sure
-        return 0
+        fewest = NormalDist(number / 10, sqrt(number * 9) / 10).inv_cdf(0.05)
+        return self.sure if self.short >= fewest else 0
 
 
 def _count_signs(cells: CellSummary) -> dict[str, _Signs]:
@@ -415,8 +417,8 @@ class _PlainCharacters(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if 0xFF01 <= code <= 0xFF5E:
-            char = chr(code - 0xFEE0)
+        if unicodedata.east_asian_width(char) == "F":
+            char = unicodedata.normalize("NFKC", char)
         elif not char.isascii() and char.isdecimal():
             char = str(unicodedata.decimal(char))
         self[code] = char
