@@ -595,8 +595,8 @@ class CsvFile(OpenTable):
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
             raise TableError(f"{where}: {error}") from error
-        # A row must fit into a block, and others may be longer than the first ones.
-        longest = max(map(len, beginning.splitlines()))
+        # A row must fit into a block, and others may be longer than those below the header.
+        longest = max(map(len, beginning.splitlines()[1:]), default=0)
         self._block_size = max(CSV_BLOCK, 16 * longest)
         columns = self.dialect.columns
         self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)

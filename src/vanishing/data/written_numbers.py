@@ -31,10 +31,8 @@ THOUSANDS = (
     *(",", ".", " ", "\u00a0", "\u202f", "\u2009", "\u2007"),
     *("'", "\u2019", "\u066c"),
 )
-#: Cells of a column of numbers that may be something else: a share, or a few in a short column.
-STRAY_SHARE, FEW_STRAYS = 0.02, 3
-#: Numbers for each stray cell, at least.
-NUMBERS_PER_STRAY = 8
+#: Share of typos among the cells of a column. If more are not numbers, the column is text.
+STRAY_SHARE = 0.02
 
 #: Characters of a number with its unit, at most: matching longer texts would take long.
 LONGEST_NUMBER = 60
@@ -392,9 +390,12 @@ def read_texts(
 
 
 def are_few(n_strays: int, n_cells: int) -> bool:
-    """Say whether a column is one of numbers, with some cells that are not."""
-    most = max(FEW_STRAYS, STRAY_SHARE * n_cells)
-    return n_strays <= most and n_strays * NUMBERS_PER_STRAY <= n_cells - n_strays
+    """Say whether a column is one of numbers, with some cells that are not.
+
+    Typos are few, up to two standard deviations of their number: one in 9 cells, 2 in 27, 3 in 50.
+    """
+    expected = STRAY_SHARE * n_cells
+    return n_strays <= expected + 2 * sqrt(expected)
 
 
 def is_number(cell: str, decimal: str) -> bool:
