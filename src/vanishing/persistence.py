@@ -213,18 +213,14 @@ class Decoder:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
 
-    def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
+    def decode(self, node: Any, path: str, *, fitted: bool) -> Any:
         """Return the value that parsed JSON stands for.
 
-        ``path`` is its place in the model, ``depth`` the number of objects around it. Estimators
-        have to be fitted, or must not be.
+        ``path`` is its place in the model. Estimators have to be fitted, or must not be.
         """
-        require(depth <= DEEPEST, f"{path} is nested too deeply")
+        require(path.count(".") <= DEEPEST, f"{path} is nested too deeply")
         if isinstance(node, list):
-            return [
-                self.decode(each, f"{path}.{i}", fitted=fitted, depth=depth + 1)
-                for i, each in enumerate(node)
-            ]
+            return [self.decode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(node)]
         if not isinstance(node, dict):
             return node
         match node:
@@ -236,19 +232,16 @@ class Decoder:
             case {"float": "nan" | "inf" | "-inf" as number, **rest} if not rest:
                 return float(number)
             case {"tuple": list(items), **rest} if not rest:
-                return tuple(self.decode(items, path, fitted=fitted, depth=depth))
+                return tuple(self.decode(items, path, fitted=fitted))
             case {"dict": dict(items), **rest} if not rest:
-                return self._decode_all(items, path, fitted=fitted, depth=depth)
+                return self._decode_all(items, path, fitted=fitted)
             case {"class": str(name), **parts} if name in CLASSES:
-                return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
+                return self._decode_object(CLASSES[name], parts, path, fitted=fitted)
         raise ModelFileError(f"{path} is not of a kind that model files support")
 
-    def _decode_all(
-        self, nodes: dict[str, Any], path: str, *, fitted: bool, depth: int
-    ) -> dict[str, Any]:
+    def _decode_all(self, nodes: dict[str, Any], path: str, *, fitted: bool) -> dict[str, Any]:
         return {
-            name: self.decode(node, f"{path}.{name}", fitted=fitted, depth=depth + 1)
-            for name, node in nodes.items()
+            name: self.decode(node, f"{path}.{name}", fitted=fitted) for name, node in nodes.items()
         }
 
     def _take_array(self, path: str, order: str) -> Any:
@@ -259,14 +252,12 @@ class Decoder:
             return array[()]
         return np.array(array.T if order == "F" else array, order="K")
 
-    def _decode_object(
-        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
-    ) -> Any:
+    def _decode_object(self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool) -> Any:
         try:
             if is_estimator(kept):
-                value = self._decode_estimator(kept, parts, path, fitted=fitted, depth=depth)
+                value = self._decode_estimator(kept, parts, path, fitted=fitted)
             else:
-                value = self._decode_dataclass(kept, parts, path, fitted=fitted, depth=depth)
+                value = self._decode_dataclass(kept, parts, path, fitted=fitted)
             if fitted and kept in CHECKS:
                 CHECKS[kept](value)
         except ModelFileError:
@@ -276,12 +267,12 @@ class Decoder:
         return value
 
     def _decode_dataclass(
-        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool
     ) -> Any:
         types, shapes, required = get_fields(kept)
         nodes = _sections(parts, ("fields",), path)["fields"]
         _check_keys(nodes, required, types, path)
-        values = self._decode_all(nodes, path, fitted=fitted, depth=depth)
+        values = self._decode_all(nodes, path, fitted=fitted)
         _check_types(values, types, path)
         positional: list[Any] = []
         for name, parameter in inspect.signature(kept).parameters.items():
@@ -292,13 +283,13 @@ class Decoder:
         return made
 
     def _decode_estimator(
-        self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+        self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool
     ) -> Any:
         sections = ("parameters", "fitted") if fitted else ("parameters",)
         nodes = _sections(parts, sections, path)
         _check_keys(nodes["parameters"], (), get_parameter_names(kept), path)
         with_fit = fitted and kept is Pipeline
-        parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit, depth=depth)
+        parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit)
         if kept is Pipeline:
             _check_types(parameters, MODEL_PIPELINE if path == "model" else PIPELINE, path)
         estimator = kept(**parameters)
@@ -306,7 +297,7 @@ class Decoder:
         if fitted:
             types, shapes, required = get_fitted(kept)
             _check_keys(nodes["fitted"], required, types, path)
-            state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
+            state = self._decode_all(nodes["fitted"], path, fitted=True)
             _check_types(state, types, path)
             vars(estimator).update(state)
             check_shapes(estimator, shapes, path)

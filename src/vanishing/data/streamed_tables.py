@@ -22,6 +22,7 @@ from vanishing.data.csv_files import (
     Note,
     TableError,
     as_numbers,
+    import_arrow,
     is_numeric,
 )
 from vanishing.data.inputs import as_source
@@ -84,39 +85,34 @@ class ArrowFile:
             for batch in self._read(self._opened, names, n_rows):
                 yield batch, self.path
             return
+        formats, options = import_arrow("pyarrow.dataset"), None
+        if isinstance(getattr(self._opened, "format", None), formats.ParquetFileFormat):
+            # Otherwise all columns of a file are fetched before the first batch.
+            options = formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
         scanner = self._opened.scanner(
             columns=names,
             batch_size=n_rows,
             batch_readahead=1,
             fragment_readahead=1,
-            fragment_scan_options=self._scan_options(),
+            fragment_scan_options=options,
             use_threads=False,  # would run ahead even further
         )
         for batch, fragment in scanner.scan_batches():
             yield batch, getattr(fragment, "path", None)
 
-    def _scan_options(self) -> Any:
-        """Bounds on what is held of a file."""
-        formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
-        file_format = getattr(self._opened, "format", None)
-        if isinstance(file_format, formats.ParquetFileFormat):
-            # Otherwise all columns of a file are fetched before the first batch.
-            return formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        return None
-
 
 def _read_parquet(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    parquet = import_extra("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
-        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=DEFAULT_BUFFER_SIZE)
+        opened = import_arrow("pyarrow.parquet").ParquetFile(
+            file, pre_buffer=False, buffer_size=DEFAULT_BUFFER_SIZE
+        )
         yield from opened.iter_batches(n_rows, row_groups=row_groups, columns=list(names))
 
 
 def _read_feather(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    ipc = import_extra("pyarrow.ipc", extra="io", purpose="reading tables")
     with fragment.open() as file:
-        opened = ipc.open_file(file)
+        opened = import_arrow("pyarrow.ipc").open_file(file)
         for index in range(opened.num_record_batches):
             batch = opened.get_batch(index)
             for start in range(0, batch.num_rows, n_rows):
@@ -129,7 +125,7 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
     That is for rows in memory, filters, CSV files, and columns that are in the names of folders.
     With ``own_types``, columns have the types of each file, not those of the first.
     """
-    formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
+    formats = import_arrow("pyarrow.dataset")
     readers = ((formats.ParquetFileFormat, _read_parquet), (formats.IpcFileFormat, _read_feather))
     kind = getattr(dataset, "format", None)
     read = next((read for each, read in readers if isinstance(kind, each)), None)
@@ -394,8 +390,8 @@ def open_path(
             texts = open_csv_files(files, header=header, decimal=decimal)
             named = texts[0].names is not None
             return TableSource(texts, columns=columns, name=name, named=named)
-        dataset = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
-        opened = split_dataset(dataset.dataset(files, format=kind), own_types=True)
+        dataset = import_arrow("pyarrow.dataset").dataset(files, format=kind)
+        opened = split_dataset(dataset, own_types=True)
     except TableError:  # names the file
         raise
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
