@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+import vanishing
+from tests.support.make_release_files import NAMES
 from tests.support.paths import DATA
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal
 from vanishing.detectors import ChristoffelDetector, image_detector
@@ -156,23 +158,24 @@ def test_processes_share_a_model(method):
             np.testing.assert_array_equal(found, score(model))
 
 
-# --- Pickles of releases --------------------------------------------------------------------------
+# --- Models of releases ---------------------------------------------------------------------------
 
 RELEASES = sorted(DATA.glob("release_*"))
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda folder: folder.name)
-@pytest.mark.parametrize("name", ["ideal", "border_basis", "class_features", "detector", "images"])
-def test_pickles_of_releases(release, name):
+@pytest.mark.parametrize("name", NAMES)
+def test_models_of_releases(release, name):
     """``python -m tests.support.make_release_files`` makes them once for each release."""
+    said = np.load(release / "values.npz")
     # Made by this repository.
-    content = pickle.loads((release / f"{name}.pickle").read_bytes())
-    model = content["model"]
-    use = getattr(model, content["method"])
-    np.testing.assert_allclose(use(content["rows"]), content["expected"], rtol=1e-9, atol=1e-12)
+    unpickled = pickle.loads((release / f"{name}.pickle").read_bytes())
+    for model in (unpickled, vanishing.load(release / f"{name}.safetensors")):
+        values = getattr(model, NAMES[name])(said[f"{name} rows"])
+        np.testing.assert_allclose(values, said[f"{name} values"], rtol=1e-9, atol=1e-12)
 
 
 def test_the_present_release_has_its_files():
-    import vanishing
-
+    if vanishing.__version__ == "0.1.0":
+        pytest.skip("promises begin with 0.2.0")
     assert DATA / f"release_{vanishing.__version__}" in RELEASES

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vanishing.detectors.transformation import TransformationDetector
     from vanishing.detectors.vanishing import VanishingDetector
     from vanishing.ideal import VanishingIdeal
-    from vanishing.laws import discover
+    from vanishing.laws import discover, discover_invariants, discover_odes
     from vanishing.persistence import load
 
 __version__ = "0.1.0"
@@ -25,6 +25,8 @@ __all__ = [
     "VanishingIdeal",
     "__version__",
     "discover",
+    "discover_invariants",
+    "discover_odes",
     "load",
 ]
 
@@ -36,6 +38,8 @@ __getattr__, __dir__ = import_when_used(
         "VanishingDetector": "detectors.vanishing",
         "VanishingIdeal": "ideal",
         "discover": "laws",
+        "discover_invariants": "laws",
+        "discover_odes": "laws",
         "load": "persistence",
     },
 )

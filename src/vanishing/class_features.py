@@ -1,7 +1,7 @@
 """ClassVanishingFeatures: one ideal for each class, their values as features."""
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
 
     # What a fit leaves, and model files keep (``saving.py``).
     n_features_in_: int
-    classes_: npt.NDArray[np.generic]
+    classes_: Annotated[npt.NDArray[np.generic], "ideals_"]
     ideals_: list[VanishingIdeal]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

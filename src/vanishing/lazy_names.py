@@ -11,12 +11,7 @@ def import_when_used(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping of str to str
-        Modules of the package by the public names that they define.
+    ``homes`` are its modules by the public names that they define.
     """
 
     def get_name(name: str) -> Any:
@@ -27,6 +22,6 @@ def import_when_used(
         return value
 
     def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted(sys.modules[package].__all__)
 
     return get_name, list_names

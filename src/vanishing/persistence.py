@@ -14,12 +14,13 @@ from typing import IO, Any, Literal
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing.class_features import ClassVanishingFeatures
-from vanishing.construction.moments import KeptRows, Moments, Seen
+from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
 from vanishing.detectors.gradients import OrientedGradients, check_image_shape
@@ -32,22 +33,20 @@ from vanishing.detectors.score import (
 )
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
-from vanishing.explain.view import Component, NearestView, View
+from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.laws.invariants import Invariants
+from vanishing.laws.invariants import Invariant, Invariants
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws
-from vanishing.laws.odes import Odes
+from vanishing.laws.odes import Ode, Odes
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement
 from vanishing.polynomials.monomials import count
-from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import (
     DTYPES,
     FORMAT,
     FORMAT_VERSION,
     LARGEST_HEADER,
-    LARGEST_STRINGS,
     PIPELINE,
     Arrays,
     ModelFileError,
@@ -123,25 +122,15 @@ def _check_version(manifest: Any) -> None:
 
 
 def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
-    """Read a file of known size; nothing is allocated that it does not hold.
+    """Read manifest, digest and arrays of a file of known size.
 
-    Parameters
-    ----------
-    file : binary file
-    size : int
-        Its number of bytes.
-
-    Returns
-    -------
-    manifest : str
-    sha256 : str
-        The digest as it was written, not yet compared.
-    arrays : dict of arrays
+    Nothing is allocated that the file does not hold. The digest is not compared yet.
     """
     start = file.read(8)
     header_size = int.from_bytes(start, "little")
+    rest = size - len(start)
     require(
-        len(start) == 8 and 0 < header_size <= min(LARGEST_HEADER, size - 8),
+        0 < header_size <= min(LARGEST_HEADER, rest),
         "this is not a model file, or it is cut off: the length of its header does not match",
     )
     header = file.read(header_size)
@@ -153,7 +142,7 @@ def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
         and isinstance(sha256 := metadata.get("sha256"), str)
     ):
         raise ModelFileError("this is not a model file: it has no manifest")
-    content = start + header + file.read(size - 8 - header_size)
+    content = start + header + file.read(rest - header_size)
     try:
         # Checks that arrays have the size of their shape, do not overlap and fill the file.
         tensors = deserialize(content)  # type: ignore[no-untyped-call]
@@ -209,24 +198,9 @@ MODELS = (
 RECORDS = (Laws, Invariants, Odes)
 #: The classes that a file may name.
 CLASSES = collect_classes([*MODELS, *RECORDS])
-#: Parameters of a pipeline that is the model itself, and ends in one.
+#: Parameters of a pipeline that is the model itself; ``check_pipeline`` says which estimators.
 MODEL_PIPELINE: Mapping[str, Any] = {
-    "steps": list[
-        tuple[
-            str,
-            PCA
-            | StandardScaler
-            | Preprocessor
-            | Pipeline
-            | VanishingIdeal
-            | ClassVanishingFeatures
-            | VanishingDetector
-            | TransformationDetector
-            | ChristoffelDetector
-            | Literal["passthrough"]
-            | None,
-        ]
-    ],
+    "steps": list[tuple[str, BaseEstimator | Literal["passthrough"] | None]],
     "memory": None,
 }
 #: Levels of objects in objects; a detector has about ten, a pipeline in a pipeline a few more.
@@ -234,37 +208,19 @@ DEEPEST = 40
 
 
 class Decoder:
-    """Turns JSON back into values, and checks each of them.
-
-    Parameters
-    ----------
-    arrays : dict of arrays
-        Each is taken out when it is used.
-    """
+    """Turns JSON back into values, and checks each; arrays are taken out when they are used."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
 
-    def decode(self, node: Any, path: str, *, fitted: bool, depth: int = 0) -> Any:
-        """Return the value that JSON stands for.
+    def decode(self, node: Any, path: str, *, fitted: bool) -> Any:
+        """Return the value that parsed JSON stands for.
 
-        Parameters
-        ----------
-        node : object
-            Parsed JSON.
-        path : str
-            Where in the model it is.
-        fitted : bool
-            Whether estimators have to be fitted, or must not be.
-        depth : int
-            Number of objects around it.
+        ``path`` is its place in the model. Estimators have to be fitted, or must not be.
         """
-        require(depth <= DEEPEST, f"{path} is nested too deeply")
+        require(path.count(".") <= DEEPEST, f"{path} is nested too deeply")
         if isinstance(node, list):
-            return [
-                self.decode(each, f"{path}.{i}", fitted=fitted, depth=depth + 1)
-                for i, each in enumerate(node)
-            ]
+            return [self.decode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(node)]
         if not isinstance(node, dict):
             return node
         match node:
@@ -276,22 +232,16 @@ class Decoder:
             case {"float": "nan" | "inf" | "-inf" as number, **rest} if not rest:
                 return float(number)
             case {"tuple": list(items), **rest} if not rest:
-                return tuple(self.decode(items, path, fitted=fitted, depth=depth))
+                return tuple(self.decode(items, path, fitted=fitted))
             case {"dict": dict(items), **rest} if not rest:
-                require(
-                    max(map(len, items), default=0) <= 100, f"{path} has keys that are too long"
-                )
-                return self._decode_all(items, path, fitted=fitted, depth=depth)
+                return self._decode_all(items, path, fitted=fitted)
             case {"class": str(name), **parts} if name in CLASSES:
-                return self._decode_object(CLASSES[name], parts, path, fitted=fitted, depth=depth)
+                return self._decode_object(CLASSES[name], parts, path, fitted=fitted)
         raise ModelFileError(f"{path} is not of a kind that model files support")
 
-    def _decode_all(
-        self, nodes: dict[str, Any], path: str, *, fitted: bool, depth: int
-    ) -> dict[str, Any]:
+    def _decode_all(self, nodes: dict[str, Any], path: str, *, fitted: bool) -> dict[str, Any]:
         return {
-            name: self.decode(node, f"{path}.{name}", fitted=fitted, depth=depth + 1)
-            for name, node in nodes.items()
+            name: self.decode(node, f"{path}.{name}", fitted=fitted) for name, node in nodes.items()
         }
 
     def _take_array(self, path: str, order: str) -> Any:
@@ -302,14 +252,12 @@ class Decoder:
             return array[()]
         return np.array(array.T if order == "F" else array, order="K")
 
-    def _decode_object(
-        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
-    ) -> Any:
+    def _decode_object(self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool) -> Any:
         try:
             if is_estimator(kept):
-                value = self._decode_estimator(kept, parts, path, fitted=fitted, depth=depth)
+                value = self._decode_estimator(kept, parts, path, fitted=fitted)
             else:
-                value = self._decode_dataclass(kept, parts, path, fitted=fitted, depth=depth)
+                value = self._decode_dataclass(kept, parts, path, fitted=fitted)
             if fitted and kept in CHECKS:
                 CHECKS[kept](value)
         except ModelFileError:
@@ -319,37 +267,40 @@ class Decoder:
         return value
 
     def _decode_dataclass(
-        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+        self, kept: type, parts: dict[str, Any], path: str, *, fitted: bool
     ) -> Any:
-        types, required = get_fields(kept)
+        types, shapes, required = get_fields(kept)
         nodes = _sections(parts, ("fields",), path)["fields"]
-        _check_names(nodes, required, types, path)
-        values = self._decode_all(nodes, path, fitted=fitted, depth=depth)
+        _check_keys(nodes, required, types, path)
+        values = self._decode_all(nodes, path, fitted=fitted)
         _check_types(values, types, path)
         positional: list[Any] = []
         for name, parameter in inspect.signature(kept).parameters.items():
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 positional.extend(values.pop(name))
-        return kept(*positional, **values)
+        made = kept(*positional, **values)
+        check_shapes(made, shapes, path)
+        return made
 
     def _decode_estimator(
-        self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool, depth: int
+        self, kept: Any, parts: dict[str, Any], path: str, *, fitted: bool
     ) -> Any:
         sections = ("parameters", "fitted") if fitted else ("parameters",)
         nodes = _sections(parts, sections, path)
-        _check_names(nodes["parameters"], (), get_parameter_names(kept), path)
+        _check_keys(nodes["parameters"], (), get_parameter_names(kept), path)
         with_fit = fitted and kept is Pipeline
-        parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit, depth=depth)
+        parameters = self._decode_all(nodes["parameters"], path, fitted=with_fit)
         if kept is Pipeline:
             _check_types(parameters, MODEL_PIPELINE if path == "model" else PIPELINE, path)
         estimator = kept(**parameters)
         estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
         if fitted:
-            types, required = get_fitted(kept)
-            _check_names(nodes["fitted"], required, types, path)
-            state = self._decode_all(nodes["fitted"], path, fitted=True, depth=depth)
+            types, shapes, required = get_fitted(kept)
+            _check_keys(nodes["fitted"], required, types, path)
+            state = self._decode_all(nodes["fitted"], path, fitted=True)
             _check_types(state, types, path)
             vars(estimator).update(state)
+            check_shapes(estimator, shapes, path)
         return estimator
 
 
@@ -357,7 +308,7 @@ def _string_array(strings: list[str], kind: str, path: str) -> Any:
     if kind == "O":
         return np.array(strings, dtype=object)
     n_bytes = 4 * len(strings) * max(map(len, strings), default=0)
-    require(n_bytes <= LARGEST_STRINGS, f"{path} has strings that are too long")
+    require(n_bytes <= LARGEST_HEADER, f"{path} has strings that are too long")
     return np.array(strings, dtype=np.str_)
 
 
@@ -370,7 +321,7 @@ def _sections(parts: dict[str, Any], expected: tuple[str, ...], path: str) -> di
     return parts
 
 
-def _check_names(
+def _check_keys(
     found: Collection[str], required: Collection[str], known: Collection[str], path: str
 ) -> None:
     missing, unknown = set(required) - set(found), set(found) - set(known)
@@ -386,15 +337,39 @@ def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str)
 
 # --- Whether the parts of a model fit each other --------------------------------------------------
 #
-# Types were checked before. These checks are about what evaluation relies on: widths, shapes and
-# indices. A model that passes them can be used on data of its width.
+# Types were compared with annotations before. What follows is about what evaluation relies on:
+# shapes, widths and indices. A model that passes can be used on data of its width.
 
-#: No fit reaches it; counting the monomials of a larger degree would take long.
+#: Fits stay far below this degree. Counting the monomials of a huge one would take for ever.
 LARGEST_DEGREE = 1000
 
 
+def check_shapes(value: Any, shapes: Mapping[str, tuple[str, ...]], path: str) -> None:
+    """Check that arrays have the shapes of their annotations.
+
+    A dimension is a number, or a field or attribute: its value if that is an integer, otherwise its
+    length. Any other name stands for one size within an object.
+    """
+    sizes: dict[str, int] = {}
+    for name, shape in shapes.items():
+        array = vars(value).get(name)
+        if not isinstance(array, np.ndarray | Complement):
+            continue
+        fits = len(array.shape) == len(shape)
+        for dimension, size in zip(shape, array.shape, strict=False):
+            given = int(dimension) if dimension.isdecimal() else vars(value).get(dimension)
+            if given is None:
+                given = sizes.setdefault(dimension, size)
+            fits &= size == (given if isinstance(given, int) else len(given))
+        require(
+            fits,
+            f"{path}.{name} has the shape {array.shape}, which does not fit the other columns and "
+            f"numbers: it should be ({', '.join(shape)})",
+        )
+
+
 def check_basis(basis: PolynomialBasis) -> None:
-    """Check the matrices of all degrees."""
+    """Check that each degree is made of products of lower ones."""
     require(
         len(basis.blocks) > 0
         and np.array_equal(basis.blocks[0].left, np.arange(len(basis.blocks[0].left)))
@@ -404,20 +379,13 @@ def check_basis(basis: PolynomialBasis) -> None:
     n_lower = 1
     n_first, n_last = basis.n_features, 1  # factors of the products of each degree
     for degree, block in enumerate(basis.blocks, start=1):
-        n_candidates = len(block.left)
-        n_nonvanishing, n_vanishing = block.nonvanishing.shape[-1], block.vanishing.shape[-1]
+        n_nonvanishing, n_vanishing = block.nonvanishing.shape[1], block.vanishing.shape[1]
         require(
-            block.left.shape == block.right.shape == (n_candidates,)
-            and block.projection.shape == (n_lower, n_candidates)
-            and block.nonvanishing.shape == (n_candidates, n_nonvanishing)
-            and block.vanishing.shape == (n_candidates, n_vanishing)
-            and block.extents.shape == (n_vanishing,)
+            len(block.projection) == n_lower
             # Each of the two is linearly independent. With the Christoffel function, some are both.
-            and max(n_nonvanishing, n_vanishing) <= n_candidates,
-            f"the matrices of degree {degree} do not fit each other",
-        )
-        require(
-            _all_below(block.left, n_first) and _all_below(block.right, n_last),
+            and max(n_nonvanishing, n_vanishing) <= block.n_candidates
+            and _all_below(block.left, n_first)
+            and _all_below(block.right, n_last),
             f"products of degree {degree} have factors that do not exist",
         )
         n_lower += n_nonvanishing
@@ -426,141 +394,86 @@ def check_basis(basis: PolynomialBasis) -> None:
 
 def check_complement(matrix: Complement) -> None:
     """Check the equations of a span."""
-    rank = matrix.lower.shape[-1]
     require(
-        matrix.lower.ndim == 2
-        and matrix.middle.shape == (rank, rank)
-        and matrix.others.ndim == 2
-        and matrix.others.shape[0] == sum(matrix.lower.shape)
-        and 0 < matrix.scale < np.inf,
+        len(matrix.others) == sum(matrix.lower.shape) and 0 < matrix.scale < np.inf,
         "the equations of a span do not fit each other",
     )
 
 
 def check_ideal(ideal: VanishingIdeal) -> None:
     """Check a fitted ideal."""
-    _check_columns(ideal)
+    width = ideal.n_features_in_
     require(
-        ideal.basis_.n_features == ideal.n_features_in_,
+        ideal.basis_.n_features == width,
         "the polynomials of an ideal do not have as many variables as its data has columns",
     )
     require(len(ideal.trace_) > 0, "an ideal has no trace")
-    require(all(step.spectrum.ndim == 1 for step in ideal.trace_), "a spectrum is not 1-D")
-    if ideal.order_ideal_ is not None:
-        check_order_ideal(ideal.order_ideal_, ideal.basis_)
-    if (seen := vars(ideal).get("_seen")) is not None:
-        check_seen(seen, ideal.n_features_in_)
-
-
-def check_order_ideal(order_ideal: OrderIdeal, basis: PolynomialBasis) -> None:
-    """Check the terms of a border basis."""
-    width = basis.n_features
-    for terms in (order_ideal.terms, order_ideal.leading_terms):
+    if (border := ideal.order_ideal_) is not None:
         require(
-            terms.ndim == 2 and terms.shape[1] == width and bool((terms >= 0).all()),
-            f"the terms of an order ideal are not those of {width} columns",
+            all(
+                each.shape[1] == width and bool((each >= 0).all())
+                for each in (border.terms, border.leading_terms)
+            )
+            and np.array_equal(border.leading_terms.sum(axis=1), ideal.basis_.degrees())
+            and 0 < len(border.terms) <= ideal.basis_.count("nonvanishing"),
+            "an order ideal does not fit its polynomials",
         )
-    require(
-        np.array_equal(order_ideal.leading_terms.sum(axis=1), basis.degrees())
-        and 0 < len(order_ideal.terms) <= basis.count("nonvanishing"),
-        "an order ideal does not fit its polynomials",
-    )
+    if (seen := vars(ideal).get("_seen")) is not None:
+        check_seen(seen, width)
 
 
 def check_seen(seen: Seen, width: int) -> None:
     """Check what is kept of the rows of partial fits."""
-    require(
-        seen.ranges is None
-        or (seen.ranges.shape == (2, width) and bool(np.isfinite(seen.ranges).all())),
-        f"the ranges of partial fits are not those of {width} columns",
-    )
+    _check_numbers("ranges", seen.ranges is None or seen.ranges.shape[1] == width, seen.ranges)
     for kept in (seen.points, seen.contrast):
         if kept is None:
             continue
         # Compared before monomials of a huge degree are counted.
-        require(0 < kept.degree <= LARGEST_DEGREE, "partial fits have an impossible degree")
-        require(kept.degree == seen.points.degree, "partial fits have two degrees")
-        if isinstance(kept, KeptRows):
-            _check_rows(kept, width)
-        else:
-            _check_moments(kept, width)
-
-
-def _check_rows(kept: KeptRows, width: int) -> None:
-    """Check rows of partial fits that are kept themselves."""
-    require(
-        len(kept.parts) > 0
-        and all(part.ndim == 2 and part.shape[1] == width for part in kept.parts)
-        and all(len(part) > 0 and np.isfinite(part).all() for part in kept.parts),
-        f"the rows of partial fits are not those of {width} columns",
-    )
-    if kept.weights is not None:
         require(
-            kept.weights.shape == (len(kept),)
-            and bool(np.isfinite(kept.weights).all())
-            and bool((kept.weights > 0).all()),
-            "the weights of partial fits are not those of their rows",
+            0 < kept.degree <= LARGEST_DEGREE and kept.degree == seen.points.degree,
+            "partial fits have an impossible degree",
         )
+        if isinstance(kept, KeptRows):
+            fits = len(kept.parts) > 0 and all(
+                part.ndim == 2 and part.shape[1] == width and len(part) for part in kept.parts
+            )
+            if kept.weights is not None:
+                fits &= len(kept.weights) == len(kept) and bool((kept.weights > 0).all())
+            _check_numbers("rows", fits, *kept.parts, kept.weights)
+            continue
+        frame, R = kept.frame, kept.factor.R
+        n_monomials = count(width, kept.degree)
+        fits = len(frame.origin) == width and len(kept.error) == R.shape[1] == n_monomials
+        fits &= 0 < len(R) <= n_monomials and kept.factor.n_rows > 0
+        _check_numbers("monomials", fits, frame.origin, frame.axes, frame.inverse, R, kept.error)
 
 
-def _check_moments(moments: Moments, width: int) -> None:
-    """Check the factor of the monomials of partial fits."""
-    frame = moments.frame
-    require(
-        frame.origin.shape == (width,)
-        and frame.axes.shape == frame.inverse.shape == (width, width),
-        f"the coordinates of partial fits are not those of {width} columns",
-    )
-    require(
-        all(np.isfinite(part).all() for part in (frame.origin, frame.axes, frame.inverse)),
-        "the coordinates of partial fits are not finite",
-    )
-    n_monomials = count(width, moments.degree)
-    R = moments.factor.R
-    require(
-        R.ndim == 2
-        and R.shape[1] == n_monomials
-        and 0 < R.shape[0] <= n_monomials
-        and moments.error.shape == (n_monomials,)
-        and bool(np.isfinite(R).all())
-        and bool(np.isfinite(moments.error).all())
-        and moments.factor.n_rows > 0,
-        "the monomials of partial fits are not those of their degree",
-    )
+def _check_numbers(what: str, fits: bool, *arrays: Any) -> None:
+    is_finite = all(bool(np.isfinite(array).all()) for array in arrays if array is not None)
+    require(fits and is_finite, f"the {what} of partial fits are not those of the columns")
 
 
 def check_class_features(features: ClassVanishingFeatures) -> None:
     """Check the ideals of all classes."""
-    _check_columns(features)
-    require(
-        features.classes_.shape == (len(features.ideals_),) and len(features.ideals_) > 0,
-        "the numbers of classes and ideals differ",
-    )
+    require(len(features.ideals_) > 0, "there are no classes")
     _check_widths(features.ideals_, features.n_features_in_)
 
 
 def check_component(component: Component) -> None:
     """Check what is known of each polynomial."""
-    shape = (component.ideal.basis_.count(),)
     require(
-        component.center.shape == component.typical.shape == component.weights.shape == shape,
+        len(component.center) == component.ideal.basis_.count(),
         "what is known of the polynomials does not fit their number",
     )
 
 
 def check_detector(detector: Detector) -> None:
     """Check a fitted detector: that its score takes rows of its width."""
-    _check_columns(detector)
     score, width = detector.anomaly_score_, detector.n_features_in_
-    described = [(width,)]
-    if score.constants is not None:
-        described += [score.constants.constant.shape, score.constants.values.shape]
-    if score.ranges is not None:
-        described += [score.ranges.middles.shape, score.ranges.half_widths.shape]
-    if score.normal is not None:
-        described += [score.normal.mean.shape, score.normal.spread.shape]
+    described = [each for each in (score.normal, score.constants, score.ranges) if each is not None]
+    arrays = [array for each in described for array in vars(each).values() if np.ndim(array)]
     require(
-        score.normal is not None and len(set(described)) == 1,
+        score.normal is not None and all(len(array) == width for array in arrays),
         "the columns of the detector are not described",
     )
     widths = _check_coordinates(score.coordinates, width)
@@ -571,21 +484,15 @@ def check_detector(detector: Detector) -> None:
 def check_christoffel(detector: ChristoffelDetector) -> None:
     """Check a detector, and what it keeps of the rows of partial fits."""
     check_detector(detector)
-    kept = vars(detector)
+    kept, width = vars(detector), detector.n_features_in_
     ideal, reservoir = kept.get("_ideal"), kept.get("_reservoir")
     require((ideal is None) == (reservoir is None), "a part of partial fits is missing")
     if ideal is not None and reservoir is not None:
-        n_rows, width = len(reservoir.rows), detector.n_features_in_
         require("_seen" in vars(ideal), "the rows of partial fits are missing")
         _check_widths([ideal], width)
-        require(
-            reservoir.rows.shape == (n_rows, width)
-            and reservoir.weights.shape == reservoir.keys.shape == (n_rows,)
-            and 0 < n_rows <= reservoir.n_seen
-            and bool(np.isfinite(reservoir.rows).all())
-            and bool((reservoir.weights > 0).all()),
-            f"the rows of partial fits are not those of {width} columns",
-        )
+        rows = reservoir.rows
+        fits = rows.shape[1] == width and 0 < len(rows) <= reservoir.n_seen
+        _check_numbers("rows", fits and bool((reservoir.weights > 0).all()), rows)
 
 
 def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
@@ -598,10 +505,7 @@ def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
             "the scaler of the detector has no mean or no scale",
         )
     if columns is not None:
-        require(
-            columns.ndim == 1 and _all_below(columns, width),
-            f"the columns of the detector are not among {width}",
-        )
+        require(_all_below(columns, width), f"the columns of the detector are not among {width}")
         width = len(columns)
     widths = []
     for applied in coordinates.maps:
@@ -625,49 +529,34 @@ def _check_view(view: View, widths: list[int]) -> None:
         and 0 <= images[0] <= images[-1] < len(widths),
         "a view looks at images that do not exist",
     )
-    fits = (n_components > 0) != isinstance(view, LinearView)
-    if isinstance(view, NearestView | LinearView):
-        fits &= len(images) == 1
-    if isinstance(view, Mixture):
-        fits &= 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
-        width = widths[images[0]]
-        fits &= view.metric is None or view.metric.shape == (width, width)
-    if isinstance(view, LinearView):
-        fits &= _fits_width(view, widths[images[0]])
-    require(fits and view.first_cluster >= 0, "a view does not have the ideals of its images")
-    for component in view.components:
-        check_component(component)
-        _check_widths([component.ideal], widths[images[0]])
-    require(len({widths[i] for i in images}) == 1, "the images of a view have several widths")
-
-
-def _fits_width(view: LinearView, width: int) -> bool:
-    """Whether the matrices of a view take rows of a width."""
+    width = widths[images[0]]
     match view:
+        case Mixture():
+            fits = 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
+            fits &= view.metric is None or len(view.metric) == width
         case LikelihoodView():
-            n_clusters = len(view.log_masses)
-            return (
-                n_clusters > 0
-                and view.log_masses.ndim == 1
-                and view.centers.shape == (n_clusters, width)
-                and view.factors.shape == (n_clusters * width, width)
-            )
+            fits = view.centers.shape[1] == view.factors.shape[1] == width
+            fits &= 0 < len(view.factors) == view.centers.size
         case SpanView():
-            return (
-                view.center.shape == (width,)
-                and view.variances.ndim == 1
-                and view.directions.shape == (len(view.variances), width)
-            )
-    return False
+            fits = len(view.center) == width
+        case _:
+            fits = n_components > 0
+    if not isinstance(view, Mixture):
+        fits &= len(images) == 1 and (n_components == 0 or not isinstance(view, LinearView))
+    require(
+        fits and view.first_cluster >= 0 and {widths[i] for i in images} == {width},
+        "a view does not have the ideals of its images",
+    )
+    _check_widths([component.ideal for component in view.components], width)
 
 
 def check_transformation(transformation: Transformation, width: int) -> None:
     """Check that a transformation takes rows of a width and keeps it."""
     match transformation:
         case Gather(columns=columns):
-            fits = columns.shape == (width,) and _all_below(columns, width)
-        case Affine(matrix=matrix, offset=offset):
-            fits = matrix.shape == (width, width) and offset.shape == (width,)
+            fits = len(columns) == width and _all_below(columns, width)
+        case Affine(offset=offset):
+            fits = len(offset) == width
         case Composition(parts=parts):
             for part in parts:
                 check_transformation(part, width)
@@ -680,35 +569,24 @@ def check_transformation(transformation: Transformation, width: int) -> None:
 def check_preprocessor(preprocessor: Any, width: int) -> int:
     """Check that a preprocessor takes rows of a width, and return the width of its output."""
     if isinstance(preprocessor, Pipeline):
+        for step in get_steps(preprocessor):
+            width = check_preprocessor(step, width)
         require(len(preprocessor.steps) > 0, "a pipeline has no steps")
-        for _, step in preprocessor.steps:
-            if step not in (None, "passthrough"):
-                width = check_preprocessor(step, width)
         return width
     name = type(preprocessor).__name__
     known = PCA | StandardScaler | Preprocessor
     require(isinstance(preprocessor, known), f"{name} is not a preprocessor")
     require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
-    _check_columns(preprocessor)
     if isinstance(preprocessor, Preprocessor):
         return preprocessor.n_features_out
-    if isinstance(preprocessor, StandardScaler):
-        used = (
-            (preprocessor.mean_, preprocessor.with_mean),
-            (preprocessor.scale_, preprocessor.with_std),
-        )
-        for numbers, is_used in used:
-            fits = not is_used if numbers is None else numbers.shape == (width,)
-            require(fits, f"{name} does not fit {width} columns")
-        return width
-    n_components = len(preprocessor.components_)
+    if isinstance(preprocessor, PCA):
+        return len(preprocessor.components_)
     require(
-        preprocessor.mean_.shape == (width,)
-        and preprocessor.components_.shape == (n_components, width)
-        and preprocessor.explained_variance_.shape == (n_components,),
-        f"the matrices of {name} do not fit each other",
+        (preprocessor.mean_ is not None or not preprocessor.with_mean)
+        and (preprocessor.scale_ is not None or not preprocessor.with_std),
+        f"{name} does not fit {width} columns",
     )
-    return n_components
+    return width
 
 
 def check_gradients(gradients: OrientedGradients) -> None:
@@ -730,92 +608,67 @@ def check_pipeline(pipeline: Pipeline) -> None:
     require(model.n_features_in_ == width, f"the model does not fit {width} columns")
 
 
-def _check_columns(estimator: Any) -> None:
-    """Check names of columns, and the kind of frame that is to be returned."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None:
-        require(
-            names.shape == (estimator.n_features_in_,), "the numbers of columns and names differ"
-        )
-    config = getattr(estimator, "_sklearn_output_config", {})
-    require(
-        config in ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars"))),
-        "the kind of frame to return is unknown",
-    )
-
-
 def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
     if any(ideal.n_features_in_ != width for ideal in ideals):
         raise ModelFileError(f"an ideal is not one of points with {width} coordinates")
 
 
+def check_law(law: Law) -> None:
+    """Check the terms of an equation."""
+    require(
+        len(law.coefficients) > 0
+        and _all_below(law.exponents, LARGEST_DEGREE)
+        and bool(np.isfinite(law.coefficients).all()),
+        "an equation has terms that are no numbers or have an impossible degree",
+    )
+
+
 def check_laws(laws: Laws) -> None:
     """Check that laws speak about columns that there are."""
-    width = len(laws.names)
-    shapes = (laws.spreads.shape, laws.ranges.shape, laws.whole.shape)
-    require(shapes == ((width,), (2, width), (width,)), "the columns of the laws differ")
+    _check_names(laws.equations, laws.names)
     require(
-        np.ndim(laws.noise) == 0 or np.shape(laws.noise) == (width,),
-        "the noise of laws is not that of their columns",
+        laws.units is None or bool(np.all((laws.units >= 0) & (laws.units <= 1))),
+        "the units of laws are not last digits",
     )
-    if laws.units is not None:
-        require(laws.units.shape == (width,), "the units of laws are not those of their columns")
-        require(
-            bool(np.all((laws.units >= 0) & (laws.units <= 1))),
-            "the units of laws are not last digits",
-        )
-    _check_each(laws.equations, laws.names)
 
 
 def check_invariants(invariants: Invariants) -> None:
     """Check that invariants speak about columns and trajectories that there are."""
-    _check_each(invariants.equations, invariants.names)
-    _check_each(invariants.laws, invariants.names)
-    for each in invariants.equations:
-        shape = (len(invariants.labels),)
-        require(
-            each.levels.shape == each.level_errors.shape == shape,
-            "an invariant does not fit its trajectories",
-        )
+    _check_names([*invariants.equations, *invariants.laws], invariants.names)
+    require(
+        all(len(each.levels) == len(invariants.labels) for each in invariants.equations),
+        "an invariant does not fit its trajectories",
+    )
 
 
 def check_odes(odes: Odes) -> None:
     """Check that differential equations speak about columns that there are, and a derivative."""
     for ode in odes.equations:
-        require(ode.names[:-1] == odes.names, "an equation does not fit its columns")
-        _check_each((ode,), ode.names)
+        _check_names([ode], (*odes.names, *ode.names[-1:]))
 
 
-def _check_each(laws: Iterable[Law], names: tuple[str, ...]) -> None:
-    width = len(names)
-    for law in laws:
-        n_terms = len(law.coefficients)
-        require(
-            law.names == names
-            and law.exponents.shape == (n_terms, width)
-            and law.standard_errors.shape == (n_terms,)
-            and law.coefficients.ndim == law.rows.ndim == 1
-            and n_terms > 0
-            and _all_below(law.exponents, LARGEST_DEGREE),
-            "a law does not fit its columns",
-        )
-        require(bool(np.isfinite(law.coefficients).all()), "a law has infinite coefficients")
+def _check_names(laws: Iterable[Law], names: tuple[str, ...]) -> None:
+    require(all(law.names == names for law in laws), "an equation does not fit its columns")
 
 
 def _all_below(indices: Any, bound: int) -> bool:
     return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
 
 
-#: The check of each class, made as soon as an object of it has been read.
+#: The checks of classes, made as soon as an object of one has been read.
 CHECKS: Mapping[type, Callable[[Any], None]] = {
     Complement: check_complement,
     PolynomialBasis: check_basis,
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,
+    Component: check_component,
     VanishingDetector: check_detector,
     TransformationDetector: check_detector,
     ChristoffelDetector: check_christoffel,
     OrientedGradients: check_gradients,
+    Law: check_law,
+    Invariant: check_law,
+    Ode: check_law,
     Laws: check_laws,
     Invariants: check_invariants,
     Odes: check_odes,

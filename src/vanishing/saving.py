@@ -7,7 +7,9 @@ that nothing is listed twice:
 * of a dataclass its fields;
 * of an estimator its parameters and, if it is fitted, the annotated attributes of its class.
 
-A field or attribute that has a default may be missing in a file. ``persistence.py`` reads files.
+A field or attribute that has a default may be missing in a file. Annotations also give the shapes
+of arrays: ``Annotated[FloatArray, "n_rows names"]`` has as many columns as there are ``names``.
+``persistence.py`` reads files, and compares them with the annotations.
 """
 
 import hashlib
@@ -48,9 +50,9 @@ from vanishing.construction import border, normalizations, passes
 from vanishing.data.atomic import write_atomic
 
 FORMAT = "vanishing model"
-#: Raised when files of an earlier version would be misread. From 0.1.0 on, files of every release
+#: Raised when files of an earlier version would be misread. From 0.2.0 on, files of every release
 #: stay readable.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 class ModelFileError(ValueError):
@@ -120,6 +122,9 @@ class Preprocessor(ABC):
         """Number of columns of the output."""
 
 
+OUR_ESTIMATORS = (Saveable, Preprocessor)
+
+
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model into one file.
 
@@ -142,7 +147,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         them.
     """
     last = model.steps[-1][1] if type(model) is Pipeline else model
-    if not is_model(last):
+    if not is_own(last, Saveable):
         raise ModelFileError(
             "model files hold the models of this library, and pipelines that end in one, got "
             f"{type(last).__name__}"
@@ -156,15 +161,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def write_model(path: str | os.PathLike[str], model: Any, n_columns: int) -> None:
-    """Write a model that was checked, or a record such as laws.
-
-    Parameters
-    ----------
-    path : path
-    model : object
-    n_columns : int
-        Width of the rows that it takes.
-    """
+    """Write a model that was checked, or a record such as laws, for rows of ``n_columns``."""
     encoder = Encoder()
     encoded = encoder.encode(model, "model", fitted=True)
     last = model.steps[-1][1] if type(model) is Pipeline else model
@@ -198,14 +195,9 @@ def compute_fingerprint(model: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> s
     return found.hexdigest()[:16]
 
 
-def is_model(value: Any) -> bool:
-    """Say whether a value is a model of this library, and no subclass of one."""
-    return isinstance(value, Saveable) and type(value).__module__.startswith("vanishing.")
-
-
-def is_preprocessor(value: Any) -> bool:
-    """Say whether a value is a transformer of this library, and no subclass of one."""
-    return isinstance(value, Preprocessor) and type(value).__module__.startswith("vanishing.")
+def is_own(value: Any, kind: type | tuple[type, ...]) -> bool:
+    """Say whether a value is a model or a transformer of this library, not a user's subclass."""
+    return isinstance(value, kind) and type(value).__module__.startswith("vanishing.")
 
 
 def get_steps(model: Any) -> list[Any]:
@@ -228,7 +220,7 @@ def check_model_pipeline(pipeline: Pipeline) -> None:
     """Check that a pipeline ends in a model, and that its steps have proper names."""
     *before, (_, last) = pipeline.steps or [("", None)]
     require(
-        is_model(last) and not any(is_model(step) for _, step in before),
+        is_own(last, Saveable) and not any(is_own(step, Saveable) for _, step in before),
         "a pipeline must end in a model, and have no other one",
     )
     names = [name for name, _ in pipeline.steps]
@@ -273,9 +265,9 @@ PARAMETERS: tuple[type, ...] = (
 PREPROCESSORS: Mapping[type, Mapping[str, Any]] = {
     PCA: {
         "n_features_in_": int,
-        "mean_": FloatArray,
-        "components_": FloatArray,
-        "explained_variance_": FloatArray,
+        "mean_": Annotated[FloatArray, "n_features_in_"],
+        "components_": Annotated[FloatArray, "n_components n_features_in_"],
+        "explained_variance_": Annotated[FloatArray, "n_components"],
         "explained_variance_ratio_": FloatArray,
         "singular_values_": FloatArray,
         "noise_variance_": float,
@@ -284,9 +276,9 @@ PREPROCESSORS: Mapping[type, Mapping[str, Any]] = {
     },
     StandardScaler: {
         "n_features_in_": int,
-        "mean_": FloatArray | None,
-        "var_": FloatArray | None,
-        "scale_": FloatArray | None,
+        "mean_": Annotated[FloatArray | None, "n_features_in_"],
+        "var_": Annotated[FloatArray | None, "n_features_in_"],
+        "scale_": Annotated[FloatArray | None, "n_features_in_"],
         "n_samples_seen_": float | AnyArray,
     },
     # Its steps are parameters and fitted at the same time.
@@ -294,8 +286,10 @@ PREPROCESSORS: Mapping[type, Mapping[str, Any]] = {
 }
 #: Attributes that scikit-learn adds: column names, and the frames that ``set_output`` asks for.
 ADDED: Mapping[str, Any] = {
-    "feature_names_in_": npt.NDArray[np.object_],
-    "_sklearn_output_config": dict,
+    "feature_names_in_": Annotated[npt.NDArray[np.object_], "n_features_in_"],
+    "_sklearn_output_config": dict[
+        Literal["transform"], Literal["default", "pandas", "polars"] | None
+    ],
 }
 #: Parameters of pipelines, which scikit-learn itself checks when they are used.
 PIPELINE: Mapping[str, Any] = {
@@ -311,10 +305,26 @@ CODE = (transformations.Function, transformations.FunctionTransformation)
 
 
 class Kept(NamedTuple):
-    """The types of what is kept, by name, and the names that must be there."""
+    """The types of what is kept and the shapes of arrays, by name; the names that must be there."""
 
     types: Mapping[str, Any]
+    shapes: Mapping[str, tuple[str, ...]]
     required: frozenset[str]
+
+    @classmethod
+    def of(cls, hints: Mapping[str, Any], required: Iterable[str]) -> "Kept":
+        """Split annotations into types and what ``Annotated`` says of them.
+
+        That is a shape, or the type in files of what may be anything in memory.
+        """
+        types, shapes = dict(hints), {}
+        for name, hint in hints.items():
+            if get_origin(hint) is Annotated:
+                kind, note = get_args(hint)
+                types[name] = kind if isinstance(note, str) else note
+                if isinstance(note, str):
+                    shapes[name] = tuple(note.split())
+        return cls(types, shapes, frozenset(required))
 
 
 def get_file_name(kept: type) -> str:
@@ -328,7 +338,7 @@ def get_file_name(kept: type) -> str:
 
 def is_estimator(kept: type) -> bool:
     """Say whether a class has parameters and fitted attributes, rather than fields."""
-    return kept in PREPROCESSORS or issubclass(kept, Saveable | Preprocessor)
+    return kept in PREPROCESSORS or issubclass(kept, OUR_ESTIMATORS)
 
 
 def is_record(kept: type) -> bool:
@@ -349,22 +359,15 @@ def get_parameter_names(kept: Any) -> frozenset[str]:
 
 @cache
 def get_fields(kept: Any) -> Kept:
-    """Return the fields of a dataclass.
-
-    A field annotated with ``Annotated[Any, kind]`` may hold anything in memory, and a ``kind`` in
-    files.
-    """
-    hints = {
-        name: get_args(hint)[1] if get_origin(hint) is Annotated else hint
-        for name, hint in get_type_hints(kept, include_extras=True).items()
-    }
+    """Return the fields of a dataclass."""
+    hints = get_type_hints(kept, include_extras=True)
     optional = {
         name
         for name, parameter in inspect.signature(kept).parameters.items()
         if parameter.default is not inspect.Parameter.empty
     }
     names = [each.name for each in fields(kept)]
-    return Kept({name: hints[name] for name in names}, frozenset(names) - optional)
+    return Kept.of({name: hints[name] for name in names}, set(names) - optional)
 
 
 @cache
@@ -375,20 +378,16 @@ def get_fitted(kept: Any) -> Kept:
     else:
         found = {
             name: hint
-            for name, hint in get_type_hints(kept).items()
+            for name, hint in get_type_hints(kept, include_extras=True).items()
             if get_origin(hint) is not ClassVar and name not in get_parameter_names(kept)
         }
-    required = frozenset(name for name in found if not hasattr(kept, name))
-    return Kept({**found, **ADDED}, required)
+    return Kept.of({**found, **ADDED}, [name for name in found if not hasattr(kept, name)])
 
 
 def collect_classes(models: Iterable[type]) -> dict[str, type]:
     """Return all classes that files of models may name, by their names in files.
 
-    Parameters
-    ----------
-    models : iterable of classes
-        All other classes are parameters, or found in the annotations of these.
+    They are the models, parameters, and what the annotations of these name.
     """
     found: dict[str, type] = {}
     waiting: list[Any] = [*models, *PARAMETERS, *PREPROCESSORS]
@@ -409,14 +408,7 @@ def collect_classes(models: Iterable[type]) -> dict[str, type]:
 
 
 def conforms(value: object, hint: Any) -> bool:
-    """Say whether a value has a type, down to the elements of lists, tuples and arrays.
-
-    Parameters
-    ----------
-    value : object
-    hint : type annotation
-        Of the kinds that occur in the classes that files keep.
-    """
+    """Say whether a value has a type, down to the elements of lists, tuples and arrays."""
     if hint is Any:
         return True
     if hint in (None, NoneType):
@@ -438,6 +430,10 @@ def conforms(value: object, hint: Any) -> bool:
         )
     if origin is list:
         return isinstance(value, list) and all(conforms(each, args[0]) for each in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            conforms(key, args[0]) and conforms(each, args[1]) for key, each in value.items()
+        )
     if origin is tuple:
         if not isinstance(value, tuple):
             return False
@@ -481,33 +477,19 @@ DTYPES: dict[str, type[np.generic]] = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
-#: Bytes of an array of strings, in which each takes as much as the longest.
-LARGEST_STRINGS = 2**24
+#: Bytes of the header, which holds the manifest; a detector of a thousand ideals has about 5 MB.
+#: An array of strings takes no more, though each of them takes as much as the longest.
+LARGEST_HEADER = 2**26
 
 
 class Encoder:
-    """Turns values into JSON and collects their arrays.
-
-    Attributes
-    ----------
-    arrays : dict of arrays
-        By the path of the value in the model.
-    """
+    """Turns values into JSON and collects their arrays, by the path of the value in the model."""
 
     def __init__(self) -> None:
         self.arrays: Arrays = {}
 
     def encode(self, value: Any, path: str, *, fitted: bool) -> Any:
-        """Return the JSON of a value.
-
-        Parameters
-        ----------
-        value : object
-        path : str
-            Where in the model it is.
-        fitted : bool
-            Whether estimators are kept as fitted, or by their parameters only.
-        """
+        """Return the JSON of a value; of estimators the parameters only, unless ``fitted``."""
         kind: Any = type(value)
         if value is None or kind in (bool, int, str):
             return value
@@ -526,7 +508,7 @@ class Encoder:
             require(all(type(key) is str for key in value), f"{path} has keys that are not strings")
             return {"dict": self._encode_all(value, path, fitted=fitted)}
         name = get_file_name(kind)
-        if kind in PREPROCESSORS or is_model(value) or is_preprocessor(value):
+        if kind in PREPROCESSORS or is_own(value, OUR_ESTIMATORS):
             return {"class": name} | self._encode_estimator(value, path, fitted=fitted)
         if not is_record(kind):
             raise ModelFileError(_refusal(value, path))
@@ -552,12 +534,12 @@ class Encoder:
         if fitted:
             present = vars(estimator)
             kind: Any = type(estimator)
-            types, required = get_fitted(kind)
+            types, _, required = get_fitted(kind)
             state = {name: present[name] for name in types if name in required or name in present}
             _check_types(state, types, path)
             unknown = present.keys() - parameters.keys() - state.keys()
             # Scikit-learn keeps notes to itself; ours are all needed.
-            if unknown and (is_model(estimator) or is_preprocessor(estimator)):
+            if unknown and is_own(estimator, OUR_ESTIMATORS):
                 raise ModelFileError(
                     f"{path} has the attributes {sorted(unknown)}, for which model files have no "
                     "place; remove them"
@@ -566,12 +548,10 @@ class Encoder:
         return encoded
 
     def _encode_array(self, array: npt.NDArray[Any], path: str) -> dict[str, Any]:
-        if array.dtype.kind in "OU":
-            strings = array.tolist()
-            if (
-                array.ndim == 1
-                and all(isinstance(each, str) for each in strings)
-                and (array.dtype.kind == "O" or array.nbytes <= LARGEST_STRINGS)
+        if array.dtype.kind in "OU" and array.ndim == 1:
+            strings, is_short = array.tolist(), array.nbytes <= LARGEST_HEADER
+            if all(isinstance(each, str) for each in strings) and (
+                is_short or array.dtype.kind == "O"
             ):
                 return {"strings": [str(each) for each in strings], "kind": array.dtype.kind}
         known = {np.dtype(dtype) for dtype in DTYPES.values()}
@@ -614,9 +594,6 @@ def _refusal(value: Any, path: str) -> str:
 # The metadata of the container holds the manifest and a digest of manifest and arrays. The digest
 # detects damage, such as a flipped bit in a coefficient, but not intent: whoever changes a file can
 # write a new digest as well.
-
-#: Bytes of the header, which holds the manifest; a detector of a thousand ideals has about 5 MB.
-LARGEST_HEADER = 2**26
 
 
 def pack(manifest: str, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, product
 from math import isqrt, prod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -171,7 +171,7 @@ class Gather(Transformation):
     """Column j of the result is column ``columns[j]`` of the block."""
 
     name: str
-    columns: IntArray
+    columns: Annotated[IntArray, "n_features"]
 
     def __post_init__(self) -> None:
         columns = np.array(self.columns, dtype=np.intp)
@@ -433,8 +433,8 @@ class Affine(Transformation):
     """x ↦ W x + b."""
 
     name: str
-    matrix: FloatArray
-    offset: FloatArray
+    matrix: Annotated[FloatArray, "n_features n_features"]
+    offset: Annotated[FloatArray, "n_features"]
 
     def __post_init__(self) -> None:
         for array in (self.matrix, self.offset):

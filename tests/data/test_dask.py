@@ -136,7 +136,7 @@ def test_blocks_are_merged_in_order():
 
 
 def test_summaries_are_merged_in_a_tree(monkeypatch):
-    """No task gets more than eight summaries, however many blocks there are."""
+    """No task gets more than four summaries, however many blocks there are."""
     merged = []
 
     def watched(summaries, packed):
@@ -146,7 +146,7 @@ def test_summaries_are_merged_in_a_tree(monkeypatch):
     monkeypatch.setattr("vanishing.data.dask._merge_all", watched)
     source = as_source(as_dask(np.ones((100, 1)), (1,) * 100))
     assert source.map_reduce(len, int.__add__, max_rows=10) == 100
-    assert sorted(merged) == [2, 4, 5] + [8] * 13
+    assert sorted(merged) == [1, 2, 3] + [4] * 32
 
 
 def test_basis_is_in_one_task_of_a_pass(monkeypatch):

@@ -368,7 +368,7 @@ def test_nothing_is_written_when_a_chunk_fails(
     failure, ending, there_before, tmp_path, monkeypatch
 ):
     # Much is written by the time of chunk 57.
-    monkeypatch.setattr("vanishing.data.streamed_tables.CHUNK_NUMBERS", 50)
+    monkeypatch.setattr("vanishing.data.streamed_tables.BLOCK", 50)
     bad, kind, words = FAILURES[failure]
     ideal = fit(surface())
     target = tmp_path / f"features{ending}"
@@ -392,7 +392,7 @@ def assert_no_threads(*, collect=True):
 
 
 def test_bad_rows_of_files_are_named_by_file_and_row(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.data.streamed_tables.CHUNK_NUMBERS", 3 * 50)
+    monkeypatch.setattr("vanishing.data.streamed_tables.BLOCK", 3 * 50)
     X = surface()
     X[250, 1] = np.nan
     with pytest.raises(
@@ -436,7 +436,8 @@ def test_files_of_one_unknown_kind_are_refused(tmp_path):
         fit([tmp_path / "a.txt2", tmp_path / "b.txt2"])
 
 
-def test_chunk_of_zarr_that_is_damaged_is_named(tmp_path):
+def test_chunk_of_zarr_that_is_damaged_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("vanishing.data.streams.BLOCK", 2**20)
     path = zarr_array(np.tile(surface(), (2000, 1)), tmp_path, chunks=(200_000, 3))
     files = sorted(p for p in path.rglob("*") if p.is_file() and p.name != "zarr.json")
     files[1].write_bytes(b"no chunk")
@@ -593,7 +594,7 @@ def test_features_are_written_as_they_are(ending, dtype, tmp_path):
 def test_chunks_of_any_size_are_written_one_after_the_other(ending, sizes, tmp_path_factory):
     X = np.arange(2.0 * sum(sizes)).reshape(-1, 2)
     target = tmp_path_factory.mktemp("sizes") / f"x{ending}"
-    with patch("vanishing.data.streamed_tables.CHUNK_NUMBERS", 2 * 50):  # batches of 50 rows
+    with patch("vanishing.data.streamed_tables.BLOCK", 2 * 50):  # batches of 50 rows
         write(np.split(X, np.cumsum(sizes)[:-1]), target)
     np.testing.assert_array_equal(read_back(target), X)
 
@@ -677,7 +678,7 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
 def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path, monkeypatch):
     """150,000 rows of 8 columns are 9.6 MB; NumPy reports its arrays, Arrow its own."""
     for module in ("streamed_tables", "streams"):
-        monkeypatch.setattr(f"vanishing.data.{module}.CHUNK_NUMBERS", 2**15)
+        monkeypatch.setattr(f"vanishing.data.{module}.BLOCK", 2**15)
     monkeypatch.setattr("vanishing.data.csv_files.CSV_BLOCK", 2**16)
     X = np.random.default_rng(0).standard_normal((150_000, 8))
     if kind == "Zarr path":
@@ -730,7 +731,7 @@ def test_features_of_nothing_are_not_written(wrap, tmp_path):
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy", ".zarr"])
 def test_digits_are_not_lost_when_later_chunks_are_wider(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("vanishing.data.streamed_tables.CHUNK_NUMBERS", 20)
+    monkeypatch.setattr("vanishing.data.streamed_tables.BLOCK", 20)
     path = tmp_path / f"rows{ending}"
     narrow, wide = np.ones((10, 2), np.float32), np.full((10, 2), 1 + 2.0**-40)
     with pytest.raises(ValueError, match=r"rows 10 to 19 are float64, .* make all chunks float64"):

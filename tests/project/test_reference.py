@@ -47,6 +47,17 @@ def test_every_public_name_is_in_the_reference(package):
     assert missing == []
 
 
+@pytest.mark.parametrize(
+    "package",
+    ["", ".data", ".detectors", ".equations", ".laws"],
+    ids=lambda name: f"vanishing{name}",
+)
+def test_only_public_names_are_listed(package):
+    module = importlib.import_module(f"vanishing{package}")
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in dir(module))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_docstrings_are_complete(name):
     methods = [member["name"] for member in MEMBERS[name] if member["kind"] == "method"]

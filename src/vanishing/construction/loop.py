@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from operator import add
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -282,7 +282,7 @@ class DegreeTrace:
     left_out: int
     tol: float
     condition: float
-    spectrum: FloatArray
+    spectrum: Annotated[FloatArray, "n_finite"]
     seconds: float
     undecided: int = 0
     closest: float = np.nan

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import numpy as np
 
@@ -43,9 +43,9 @@ class Frame:
     ``axes``, ``inverse`` of shape (n_features, n_features): x = origin + u inverse.
     """
 
-    origin: FloatArray
-    axes: FloatArray
-    inverse: FloatArray
+    origin: Annotated[FloatArray, "n_features"]
+    axes: Annotated[FloatArray, "n_features n_features"]
+    inverse: Annotated[FloatArray, "n_features n_features"]
 
     @classmethod
     def fit(cls, factor: Factor) -> "Frame":
@@ -151,7 +151,7 @@ class KeptRows:
     """
 
     parts: tuple[FloatArray, ...]
-    weights: FloatArray | None
+    weights: Annotated[FloatArray | None, "n_rows"]
     degree: int
 
     @classmethod
@@ -266,7 +266,7 @@ class Moments:
     frame: Frame
     degree: int
     factor: Factor
-    error: FloatArray
+    error: Annotated[FloatArray, "n_monomials"]
 
     @classmethod
     def compute(
@@ -337,7 +337,7 @@ class Seen:
 
     points: KeptRows | Moments
     contrast: KeptRows | Moments | None
-    ranges: FloatArray | None = None
+    ranges: Annotated[FloatArray | None, "2 n_features"] = None
 
     @staticmethod
     def update(

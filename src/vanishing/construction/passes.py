@@ -6,7 +6,7 @@ takes one symmetric product per block and loses half of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -51,7 +51,7 @@ class Factor:
     rows, if they are on one.
     """
 
-    R: FloatArray
+    R: Annotated[FloatArray, "rank n_columns"]
     n_rows: float
     relative_error: float
     near: Array | None = None

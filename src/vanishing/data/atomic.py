@@ -33,14 +33,15 @@ else:
 
 #: ``.table.csv.0123456789abcdef.vanishing.tmp`` is being written, and ``.old`` was replaced.
 NAME = re.compile(r"\.(.*)\.[0-9a-f]{16}\.vanishing\.(tmp|old)", re.DOTALL)
-#: Bytes of the name that are kept: with the rest, it must not be longer than 255.
-LONGEST = 200
+#: Bytes of a name, at most, in the file systems of Linux, macOS and Windows.
+FILE_NAME_BYTES = 255
 
 
 def beside(target: Path, ending: str) -> Path:
     """Return a new name in the same folder."""
-    name = os.fsencode(target.name)[:LONGEST].decode(errors="ignore")
-    return target.with_name(f".{name}.{secrets.token_hex(8)}.vanishing.{ending}")
+    rest = f".{secrets.token_hex(8)}.vanishing.{ending}"
+    name = os.fsencode(f".{target.name}")[: FILE_NAME_BYTES - len(rest)].decode(errors="ignore")
+    return target.with_name(f"{name}{rest}")
 
 
 #: What this process is writing, with its number: a fork must not remove what its parent writes.
@@ -64,13 +65,7 @@ def remove_unfinished() -> None:
 class Unfinished:
     """A new file or folder next to the one that is to be written, locked while it is in use.
 
-    Parameters
-    ----------
-    target : pathlib.Path
-    folder : bool
-        Whether to make a folder.
-    private : bool
-        Whether others must not read it.
+    Others must not read it if it is ``private``.
     """
 
     def __init__(self, target: Path, *, folder: bool, private: bool) -> None:
@@ -176,20 +171,9 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
     """Yield a new file or folder to write to, which replaces ``path`` if there was no error.
 
     It gets the mode of the file that it replaces, and its owner and group if the system allows it.
-    Files that killed writers left in the folder are removed first.
-
-    Parameters
-    ----------
-    path : path
-        A file or folder that exists is replaced at once; a folder in two steps where the system
-        cannot swap names, as Linux can. A link is followed.
-    folder : bool
-        Whether a folder is written.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty file or folder in the same folder. It is removed after an error.
+    A folder is replaced in two steps where the system cannot swap names, as Linux can. A link is
+    followed. Files that killed writers left in the folder are removed first, the new one after an
+    error.
     """
     target = followed(path)
     former = _status(target)
@@ -280,8 +264,8 @@ def _replace_folder(unfinished: Path, target: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)  # the next writer removes what is left
 
 
-#: Of Linux: paths are relative to the working folder, and names are swapped.
-AT_FDCWD, RENAME_EXCHANGE = -100, 2
+#: The flag of Linux for swapping names.
+RENAME_EXCHANGE = 2
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -292,8 +276,9 @@ def _exchange(first: Path, second: Path) -> bool:
         rename = ctypes.CDLL(None).renameat2
     except (OSError, AttributeError):  # pragma: no cover - the C library is too old
         return False
-    paths = os.fsencode(first), os.fsencode(second)
-    failed: int = rename(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE)
+    paths = os.fsencode(first.absolute()), os.fsencode(second.absolute())
+    # Descriptors of folders are for relative paths.
+    failed: int = rename(-1, paths[0], -1, paths[1], RENAME_EXCHANGE)
     return failed == 0  # some file systems cannot
 
 
@@ -307,15 +292,6 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     The content goes to a temporary file, which replaces the file when the block ends, and is
     removed after an exception or an interruption. Pipes and devices, which cannot be replaced, are
     written to directly.
-
-    Parameters
-    ----------
-    path : path
-        A file that exists is replaced.
-
-    Yields
-    ------
-    binary file
     """
     given = Path(path)
     if given.is_dir():
@@ -329,13 +305,6 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_atomic(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, so that at any time either the old or the new one exists.
-
-    Parameters
-    ----------
-    path : path
-        A file that exists is replaced.
-    content : bytes
-    """
+    """Write a file, so that at any time either the old or the new one exists."""
     with open_atomic(path) as file:
         file.write(content)

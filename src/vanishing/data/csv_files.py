@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -132,45 +132,23 @@ _HINT = re.compile(r'"?sep=([ -~\t])"?[;,\t ]*\r?\n?', re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Dialect:
-    """Layout of a text file.
-
-    Parameters
-    ----------
-    delimiter : str
-        One character.
-    first : tuple of str
-        The cells of the first row.
-    has_names : bool
-        Whether they are names.
-    n_sampled : int
-        Rows that were looked at, without the header.
-    commented : bool
-        Whether the header is a comment, as ``numpy.savetxt`` writes it.
-    n_above : int
-        Lines above the header, such as a title and an empty line.
-    has_hint : bool
-        Whether the first of these says what the delimiter is, as Excel reads it.
-    is_doubtful : bool
-        Whether the first row may as well be names, or the names a row.
-    columns : tuple of CellSummary
-        How the cells of the rows that were looked at are written.
-    """
+    """Layout of a text file, as its first rows show it."""
 
     delimiter: str
-    first: tuple[str, ...]
-    has_names: bool
-    n_sampled: int
-    commented: bool
-    n_above: int
-    has_hint: bool
-    is_doubtful: bool
+    first: tuple[str, ...]  # the cells of the first row
+    has_names: bool  # whether they are names
+    n_sampled: int  # rows that were looked at, without the header
+    commented: bool  # whether the header is a comment, as numpy.savetxt writes it
+    n_above: int  # lines above the header, such as a title and an empty line
+    has_hint: bool  # whether the first of these names the delimiter, as Excel reads it
+    is_doubtful: bool  # whether the first row may as well be names, or the names a row
     columns: tuple[CellSummary, ...]
 
 
 def first_lines(file: Any) -> tuple[bytes, bool]:
     """Read the first lines of a file, at least three if it has as many; say whether it has more."""
     found: bytes = file.read(SAMPLE_SIZE)
-    while found.count(b"\n") < 3 and (more := file.read(3 * SAMPLE_SIZE)):
+    while found.count(b"\n") <= 2 and (more := file.read(3 * SAMPLE_SIZE)):
         found += more
     if not file.read(1):
         return found, False
@@ -278,12 +256,11 @@ def _guess_delimiter(lines: Sequence[str]) -> str:
     return max(DELIMITERS[:-1], key=lambda each: (first.count(each), each == ","))
 
 
-#: A line with this share of the cells of a row is part of the table; what is above is a title.
-PART_OF_TABLE = 0.5
-
-
 def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
-    """Return the number of lines above the header: titles and empty lines, 0 without a header."""
+    """Return the number of lines above the header: titles and empty lines, 0 without a header.
+
+    The first line that fills half of the usual number of cells is part of the table.
+    """
     reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=delimiter)
     try:
         rows = [(reader.line_num, row) for row in reader]
@@ -296,7 +273,7 @@ def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
     n_above = 0
     for end, row in rows:
         n_filled = sum(bool(cell.strip()) for cell in row)
-        if len(row) > 1 and n_filled >= PART_OF_TABLE * width:
+        if len(row) > 1 and 2 * n_filled >= width:
             is_header = len(row) == width and not all(
                 is_number(cell, ".") or is_number(cell, ",") for cell in row
             )
@@ -318,36 +295,18 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class ColumnKinds:
-    """What the columns of a text file hold.
-
-    Parameters
-    ----------
-    decimal : DecimalSign
-    given : bool
-        Whether the user says what the decimal sign is.
-    truth : frozenset of int
-        Columns of truth values.
-    texts : mapping of int to str
-        Columns that are not numeric, with an example each.
-    doubtful : frozenset of int
-        Those of them that hold numbers in nearly all rows.
-    formats : mapping of int to NumberFormat
-        Columns whose numbers are not written as computers do it: with separated thousands, a
-        currency or another unit, another decimal sign.
-    open : mapping of int to str
-        Cells of columns that another decimal sign would give other numbers.
-    mixed : frozenset of int
-        Columns of ``texts`` whose cells contradict each other about the decimal sign.
-    """
+    """What the columns of a text file hold, by their places."""
 
     decimal: DecimalSign
-    given: bool
-    truth: frozenset[int]
-    texts: Mapping[int, str]
-    doubtful: frozenset[int]
-    formats: Mapping[int, NumberFormat]
-    open: Mapping[int, str]
-    mixed: frozenset[int]
+    given: bool  # whether the user says what the decimal sign is
+    truth: set[int] = field(default_factory=set)  # columns of truth values
+    texts: dict[int, str] = field(default_factory=dict)  # not numeric, with an example each
+    doubtful: set[int] = field(default_factory=set)  # those that hold numbers in nearly all rows
+    #: Columns whose numbers computers would write otherwise: with separated thousands, a unit or
+    #: another decimal sign.
+    formats: dict[int, NumberFormat] = field(default_factory=dict)
+    open: dict[int, str] = field(default_factory=dict)  # cells that another sign would change
+    mixed: set[int] = field(default_factory=set)  # of texts: cells contradict each other about it
 
     def reads(self, column: int, cell: str) -> bool:
         """Say whether a cell is a number, or one as the others of its column are written."""
@@ -365,11 +324,11 @@ def find_kinds(
     columns: Sequence[CellSummary], decimal: DecimalSign, *, given: bool = False
 ) -> ColumnKinds:
     """Find out what columns hold, by the decimal sign of the table."""
-    truth, texts, doubtful, formats, either, mixed = set(), {}, set(), {}, {}, set()
+    kinds = ColumnKinds(decimal, given)
     for j, cells in enumerate(columns):
         unclear = {} if given else find_open(cells)
         if unclear and not decimal.is_sure:
-            either[j] = next(iter(unclear.values())).text
+            kinds.open[j] = next(iter(unclear.values())).text
         if all(is_number(form, decimal.sign) for form in cells.forms):
             continue
         n_truths = sum(form.number for text, form in cells.forms.items() if text in TRUTH)
@@ -383,40 +342,29 @@ def find_kinds(
         if form is None and not are_truths:
             strays = list(cells.forms.values())
         if strays:
-            texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
+            kinds.texts[j] = f"{strays[0].text[:30]!r} in row {strays[0].row}"
             if len(unclear) > 1:
-                mixed.add(j)
+                kinds.mixed.add(j)
                 one, other = unclear.values()
-                texts[j] = (
+                kinds.texts[j] = (
                     f"{one.text!r} in row {one.row} and {other.text!r} in row {other.row}, so that "
                     "the decimal sign is unclear"
                 )
             if form is not None and are_few(sum(each.number for each in strays), cells.total):
-                doubtful.add(j)
+                kinds.doubtful.add(j)
             else:
-                either.pop(j, None)
+                kinds.open.pop(j, None)
         elif form is None:
-            truth.add(j)
+            kinds.truth.add(j)
         else:
-            formats[j] = form
-    return ColumnKinds(
-        decimal,
-        given,
-        frozenset(truth),
-        texts,
-        frozenset(doubtful),
-        formats,
-        either,
-        frozenset(mixed),
-    )
+            kinds.formats[j] = form
+    return kinds
 
 
 # --- Files that were opened, their columns not yet converted --------------------------------------
 
 #: Bytes of a CSV file to parse at a time; pyarrow reads some thirty such blocks ahead.
 CSV_BLOCK = 2**20
-#: Bytes that a cell takes, at most, on average over a row, which must fit into one block.
-CELL_BYTES = 256
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -435,14 +383,9 @@ class SetAside(NamedTuple):
     reason: str
 
 
-def _describe_lines_above(number: int) -> str:
-    lines = "1 line above the header is" if number == 1 else f"{number} lines above the header are"
-    return f"{lines} left out"
-
-
 def describe_header(first: Sequence[str], *, has_names: bool, is_doubtful: bool) -> list[Note]:
     """Say what was guessed of the first row, unless it is clear that it contains names."""
-    cells = ", ".join(repr(cell[:30]) for cell in first[:4]) + ", ..." * (len(first) > 4)
+    cells = ", ".join(repr(cell[:30]) for cell in first[:4]) + ", ..." * bool(first[4:])
     if not has_names:
         text = "there is no header: columns are called x0, x1, ..."
         if is_doubtful:
@@ -460,13 +403,7 @@ def describe_numbers(
 ) -> list[Note]:
     """Say what was left out of numbers, and what was assumed of those that may be read otherwise.
 
-    Parameters
-    ----------
-    formats : mapping of str to NumberFormat
-        By the names of columns that computers would write otherwise.
-    decimal : str
-    unclear : mapping of str to str
-        A cell of each column that another decimal sign would give other numbers.
+    ``unclear`` has a cell of each column that another decimal sign would give other numbers.
     """
     notes = []
     signs: dict[str, set[str]] = {}
@@ -499,8 +436,7 @@ def describe_numbers(
             f"{formats.get(name, NumberFormat(decimal)).read(text):.12g}"
             for name, text in unclear.items()
         ]
-        more = f" and {len(read) - 3} more" if len(read) > 3 else ""
-        text = f"{decimal!r} is taken for the decimal sign, so that {', '.join(read[:3])}{more}"
+        text = f"{decimal!r} is taken for the decimal sign, so that {list_some(read, 3)}"
         other = "." if decimal == "," else ","
         notes.append(Note(text, "decimal", other, is_doubtful=True))
     return notes
@@ -510,10 +446,15 @@ def _quote(sign: str) -> str:
     return "spaces" if sign.isspace() else repr(sign)
 
 
+def list_some(texts: Sequence[str], most: int) -> str:
+    """Write texts in a row; of those beyond ``most`` only their number."""
+    shown, others = ", ".join(texts[:most]), texts[most:]
+    return f"{shown} and {len(others)} more" if others else shown
+
+
 def list_names(names: Sequence[str]) -> str:
     """Write names in a row, a dozen at most."""
-    shown = ", ".join(map(repr, names[:12]))
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+    return list_some([repr(name) for name in names], 12)
 
 
 def _describe(example: str) -> str:
@@ -531,34 +472,17 @@ def _describe(example: str) -> str:
 
 
 class OpenTable(ABC):
-    """A file whose columns are converted when they are asked for.
+    """A file whose columns are converted when they are asked for."""
 
-    Attributes
-    ----------
-    where : str
-        What the file is called in messages.
-    names : tuple of str or None
-        Names of the columns; None if the file has none.
-    n_columns : int
-    index : tuple of int
-        Columns that hold the index of a pandas frame.
-    n_above : int
-        Lines of a text file above the header, such as a title, that are left out.
-    layout_notes : list of Note
-        What was guessed of names and rows.
-    written : dict of int to WrittenColumn
-        Columns of texts that were read as numbers.
-    """
-
-    where: str
+    where: str  # what the file is called in messages
     names: tuple[str, ...] | None
     n_columns: int
-    index: tuple[int, ...] = ()
-    n_above: int = 0
+    index: tuple[int, ...] = ()  # columns that hold the index of a pandas frame
+    n_above: int = 0  # lines of a text file above the header, which are left out
 
     def __init__(self) -> None:
-        self.layout_notes: list[Note] = []
-        self.written: dict[int, WrittenColumn] = {}
+        self.layout_notes: list[Note] = []  # what was guessed of names and rows
+        self.written: dict[int, WrittenColumn] = {}  # columns of texts that were read as numbers
 
     @property
     def shown_names(self) -> tuple[str, ...]:
@@ -628,13 +552,10 @@ class OpenTable(ABC):
     def _refuse(self, found: Sequence[tuple[int, str]]) -> None:
         if not found:
             return
-        listed = ", ".join(f"{self.column_name(j)} ({example})" for j, example in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        listed = list_some([f"{self.column_name(j)} ({example})" for j, example in found], 5)
         names = [str(j + 1) if self.names is None else self.names[j] for j, _ in found[:5]]
         raise TableError(
-            f"{self.where}: expected numbers, found text in {listed}{more}",
-            "text",
-            names=",".join(names),
+            f"{self.where}: expected numbers, found text in {listed}", "text", names=",".join(names)
         )
 
 
@@ -657,7 +578,7 @@ class CsvFile(OpenTable):
         super().__init__()
         if decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
-        self.where = where
+        self.where = self.path = where
         self._file = file
         self._given = decimal
         self._n_rows: int | None = None
@@ -674,6 +595,9 @@ class CsvFile(OpenTable):
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
             raise TableError(f"{where}: {error}") from error
+        # A row must fit into a block, and others may be longer than those below the header.
+        longest = max(map(len, beginning.splitlines()[1:]), default=0)
+        self._block_size = max(CSV_BLOCK, 16 * longest)
         columns = self.dialect.columns
         self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)
         self.names = self.dialect.first if self.dialect.has_names else None
@@ -682,7 +606,10 @@ class CsvFile(OpenTable):
         if self.names is not None and not self.names[0]:
             self.index = (0,)
         if n_above := self.n_above - self.dialect.has_hint:
-            self.layout_notes.append(Note(_describe_lines_above(n_above)))
+            lines = "1 line above the header is"
+            if n_above > 1:
+                lines = f"{n_above} lines above the header are"
+            self.layout_notes.append(Note(f"{lines} left out"))
         if header is None:
             self.layout_notes += describe_header(
                 self.dialect.first,
@@ -694,11 +621,6 @@ class CsvFile(OpenTable):
         """Take a sign for the decimal one, and find out what the columns hold."""
         self.kinds = find_kinds(columns, decimal, given=self._given is not None)
         self.columns = columns
-
-    @property
-    def path(self) -> str:
-        """Where the file is."""
-        return self.where
 
     # --- What all rows say ------------------------------------------------------------------------
 
@@ -738,7 +660,8 @@ class CsvFile(OpenTable):
                 columns or [0], None if columns else import_arrow().binary()
             ):
                 n_rows += len(batch[0])
-                if not tells and any(_has_fractions(as_numbers(column)) for column in batch):
+                numbers = [] if tells else map(as_numbers, batch)
+                if any((each % 1 > 0).any() for each in numbers):  # fractions
                     return False
             self._n_rows = n_rows
             return True
@@ -915,10 +838,6 @@ class CsvFile(OpenTable):
             ),
         ]
 
-    @property
-    def _block_size(self) -> int:
-        return max(CSV_BLOCK, CELL_BYTES * self.n_columns)
-
     def _type(self, column: int) -> Any:
         arrow = import_arrow()
         if column in self.kinds.formats:
@@ -972,8 +891,7 @@ class CsvFile(OpenTable):
             if len(line) > self._block_size:
                 raise TableError(
                     f"{self.where}: line {number} has {len(line):,} characters, more than the "
-                    f"{self._block_size:,} that fit into a row of {self.n_columns} columns; "
-                    "shorten its texts"
+                    f"{self._block_size:,} that a row may have; shorten its texts"
                 )
 
     def _refuse_ragged(self) -> None:
@@ -1075,10 +993,6 @@ def _find_encoding(blocks: Iterator[bytes]) -> str | None:
     return "cp1252" if "cp1252" in decoders else "latin-1"
 
 
-def _has_fractions(values: FloatArray) -> bool:
-    return bool((np.isfinite(values) & (values != np.round(values))).any())
-
-
 def is_numeric(kind: Any) -> bool:
     """Say whether a type of Arrow is one of numbers, truth values included."""
     types = import_arrow("pyarrow.types")
@@ -1107,11 +1021,3 @@ def _view_buffer(array: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     if not len(array):
         return np.empty(0, dtype)
     return np.frombuffer(array.buffers()[1], dtype, len(array) + array.offset)[array.offset :]
-
-
-def join_columns(columns: Sequence[Any]) -> FloatArray:
-    """Return numeric columns of Arrow side by side."""
-    values = np.empty((len(columns[0]) if columns else 0, len(columns)))
-    for k, column in enumerate(columns):
-        values[:, k] = as_numbers(column)
-    return values

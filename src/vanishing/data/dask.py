@@ -26,6 +26,7 @@ from vanishing.arrays.namespace import (
     lazy,
 )
 from vanishing.data.source import (
+    GROUPED,
     ArraySource,
     NoRowsError,
     Summary,
@@ -36,10 +37,6 @@ from vanishing.data.source import (
 )
 from vanishing.data.streams import Chunk, StreamedSource, reword_error
 
-#: Summaries merged by one task. The tree does not depend on the workers, nor does the result.
-MERGED_AT_ONCE = 8
-#: Blocks computed at a time in the search for one that fails.
-SOUGHT_AT_ONCE = 32
 WARN_OF_LARGE_GRAPHS = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -192,8 +189,8 @@ class DaskSource(StreamedSource):
         summaries = list(leaves.to_delayed().ravel())
         node = delayed(_merge_all, pure=False)
         while len(summaries) > 1:
-            groups = range(0, len(summaries), MERGED_AT_ONCE)
-            summaries = [node(summaries[i : i + MERGED_AT_ONCE], broadcast) for i in groups]
+            groups = range(0, len(summaries), GROUPED)
+            summaries = [node(summaries[i : i + GROUPED], broadcast) for i in groups]
         n_bytes = len(payload) + (0 if weights is None else int(weights.nbytes))
         found: Summary | None = self._compute(summaries[0], n_bytes)
         if found is None:
@@ -243,13 +240,14 @@ class DaskSource(StreamedSource):
             ) from error
 
     def _failing_block(self) -> int | None:
-        """Find the first block that fails, computing many at a time."""
+        """Find the first block that fails, computing twice as many at a time as before."""
         delayed = _dask().delayed(_nothing_of, pure=False)
         tasks = [delayed(rows) for rows in self._rows_of_blocks]
-        for start in range(0, len(tasks), SOUGHT_AT_ONCE):
-            group = tasks[start : start + SOUGHT_AT_ONCE]
-            if _fails(group):
-                return next((start + i for i, task in enumerate(group) if _fails([task])), None)
+        start, stop = 0, 1
+        while start < len(tasks):
+            if _fails(tasks[start:stop]):
+                return next((i for i in range(start, stop) if _fails(tasks[i : i + 1])), None)
+            start, stop = stop, 2 * stop
         return None
 
 

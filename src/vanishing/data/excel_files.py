@@ -22,9 +22,6 @@ from vanishing.data.written_numbers import MISSING, is_number, read_texts
 FAILED = frozenset(
     {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
 )
-#: A row of this share of the cells of the longest one is part of the table; what is above it is a
-#: title.
-PART_OF_TABLE = 0.5
 
 Row = Sequence[Any]
 
@@ -43,18 +40,9 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
-    """Read a sheet: the one that is named, or the first visible one with a table of numbers.
+    """Read a sheet: the one of a name or number, or the first visible one with a table of numbers.
 
-    Parameters
-    ----------
-    content : bytes
-        Of an Excel file (.xlsx).
-    where : str
-        What the file is called in messages.
-    sheet : str or None
-        Name of a sheet, or its number from 1.
-    header : bool or None
-        Whether the first row holds names; guessed for None.
+    Whether the first row holds names is guessed if ``header`` is None.
     """
     books = [_open_book(content, where, data_only=True)]
     if _has_formulas(content):
@@ -120,7 +108,8 @@ def _find_table(sheets: Sequence[Any]) -> tuple[list[Row], list[int]]:
     if not rows:
         return [], []
     sizes = [sum(cell is not None for cell in row) for row in rows]
-    start = next(i for i, size in enumerate(sizes) if size >= PART_OF_TABLE * max(sizes))
+    # Rows above the first that is half as full as the fullest one are titles.
+    start = next(i for i, size in enumerate(sizes) if 2 * size >= max(sizes))
     rows, places = rows[start:], places[start:]
     width = max(map(len, rows))
     rows = [[*row, *[None] * (width - len(row))] for row in rows]

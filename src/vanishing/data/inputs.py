@@ -208,16 +208,7 @@ TABLE_BYTES = 2**30
 def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
     """Let scikit-learn check one table, after refusing what its own check misses: masks.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like
-    **options
-        Passed to ``sklearn.utils.validation.validate_data``, such as y.
-
-    Returns
-    -------
-    array, or arrays X and y
+    Options such as y are those of ``validate_data``. Returns X, or X and y.
     """
     if (y := options.get("y")) is not None:
         options["y"] = unmask(y, "y")
@@ -469,12 +460,6 @@ def refuse_points_as_y(estimator: Any, X: Any, y: Any) -> None:
 
     Targets of any kind are ignored, as scikit-learn asks for: one number or label for each row of
     X, in an array or in a single column.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X, y
-        As passed to ``fit``.
     """
     if y is None:
         return
@@ -618,14 +603,9 @@ def is_frame(X: Any) -> bool:
 
 
 def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
-    """Return a function from numbers of rows to these rows.
+    """Return a function from numbers of rows to these rows of X, whose checked array is ``table``.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        As the user passed it: rows of a frame keep the names of their columns.
-    table : array of shape (n_samples, n_features)
-        The same, checked.
+    Rows of a frame keep the names of their columns.
     """
 
     def rows_of(rows: IntArray) -> Any:

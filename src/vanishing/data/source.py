@@ -32,18 +32,19 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
+from vanishing.levels import BLOCK
 
 # --- What the algorithm asks of data: a summary of all rows, made of summaries of blocks ----------
 
 Summary = TypeVar("Summary")
 
-#: Blocks whose summaries are merged by the thread that made them. Large, so that the one thread
-#: that merges groups does not hold up the others; small, so that all threads get some. It does not
-#: depend on the number of threads, and so results do not.
+#: Neighbouring blocks whose summaries are merged by one thread, or by one task of Dask. Large, so
+#: that the thread that merges groups does not hold up the others; small, so that all threads get
+#: some. It does not depend on the number of threads or workers, and so results do not.
 GROUPED = 4
 #: If blocks may be longer than this, they have about thirty columns or fewer: work on them is many
 #: short calls, and threads would wait for each other longer than they work.
-LONGEST = 2**21 // 96
+LONGEST_BLOCK = BLOCK // 96
 
 
 class SampleSource(ABC):
@@ -160,7 +161,7 @@ class SampleSource(ABC):
                 return reduce(merge, (kernel(*block) for _, block in group))
 
             threads = threads_for(first[0])
-            if threads > 1 and max_rows > LONGEST:
+            if threads > 1 and max_rows > LONGEST_BLOCK:
                 with one_thread():  # BLAS would gain nothing by more, either
                     return reduce(merge, map(summarize_group, groups))
             # A group is read before it is handed to a thread.
@@ -267,13 +268,7 @@ def describe_mismatch(n_weights: int, name: str, n_rows: str) -> str:
 
 
 class NoRowsError(ValueError):
-    """Data has no rows.
-
-    Parameters
-    ----------
-    name : str
-        What the rows are called.
-    """
+    """Data has no rows."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} has no rows: at least one row is required")
@@ -318,8 +313,8 @@ def as_array(data: Any, name: str) -> Array:
 
 # --- What a block must be: finite real numbers in two dimensions ----------------------------------
 
-#: Squares of numbers up to this can be summed over some millions of rows.
-LARGEST = 1e150
+#: Squares of numbers up to this can be summed over a block.
+LARGEST = float(np.sqrt(np.finfo(np.float64).max / BLOCK))
 #: Between the least and the largest of large numbers there are at least so many others.
 FEWEST_STEPS = 2**16
 
@@ -355,12 +350,10 @@ def have_lost_digits(values: FloatArray) -> BoolArray:
     Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are
     multiples of 256 or all the same.
     """
-    largest = np.max(np.abs(values), axis=0, initial=0.0)
-    if not (largest > 2**53).any():
-        return np.zeros(len(largest), dtype=bool)
-    return np.asarray(
-        (largest > 2**53) & (np.ptp(values, axis=0) < FEWEST_STEPS * np.spacing(largest))
-    )
+    steps = np.spacing(np.max(np.abs(values), axis=0, initial=0.0))
+    if not (steps > 1).any():
+        return np.zeros(len(steps), dtype=bool)
+    return np.asarray((steps > 1) & (np.ptp(values, axis=0) < FEWEST_STEPS * steps))
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:
@@ -440,12 +433,7 @@ def make_floating(block: Array) -> Array:
 
 
 class WrappedSource(SampleSource):
-    """A source with the rows, the columns and the names of another one.
-
-    Parameters
-    ----------
-    source : SampleSource
-    """
+    """A source with the rows, the columns and the names of another one."""
 
     def __init__(self, source: SampleSource) -> None:
         self.source = source
@@ -487,10 +475,15 @@ class WrappedSource(SampleSource):
         """Whether the blocks are in the memory of the processor."""
         return self.source.cpu
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows have weights."""
+        return self.source.weighted
 
-#: The largest weight must be between these. The scale of weights does not matter, and their square
-#: roots times polynomials must stay within single precision.
-LEAST, MOST = 1e-60, 1e60
+
+#: Powers of ten between the largest weight and 1, at most. The scale of weights does not matter,
+#: and their square roots times polynomials must stay within single precision, which has 38.
+WEIGHT_DECADES = 60
 
 
 class WeightedSource(WrappedSource):
@@ -542,17 +535,7 @@ class WeightedSource(WrappedSource):
 
 
 def add_weights(source: SampleSource, weights: Any) -> SampleSource:
-    """Give the rows of a source weights, after checking them; None stands for none.
-
-    Parameters
-    ----------
-    source : SampleSource
-    weights : array-like of shape (n_samples,) or None
-
-    Returns
-    -------
-    SampleSource
-    """
+    """Give the rows of a source weights, after checking them; None stands for none."""
     if weights is None:
         return source
     if source.weighted:
@@ -562,16 +545,7 @@ def add_weights(source: SampleSource, weights: Any) -> SampleSource:
 
 
 def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatArray:
-    """Return weights as an array, or raise an error that says what is wrong with them.
-
-    Parameters
-    ----------
-    weights : array-like of shape (n_rows,)
-    name : str
-        What error messages call the rows.
-    n_rows : int, optional
-        How many there must be, if that is known.
-    """
+    """Return weights as an array, or raise an error that says what is wrong with them."""
     what = f"the weights of {name}"
     weights = unmask(weights, f"the array of weights of {name}")
     try:
@@ -591,10 +565,10 @@ def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatAr
         raise ValueError(f"{what} contain negative numbers; weights must not be negative")
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
-    if not LEAST <= numbers.max() <= MOST:
+    if abs(np.log10(numbers.max())) > WEIGHT_DECADES:
         raise ValueError(
-            f"{what} go up to {numbers.max():g}, which is not between {LEAST:g} and {MOST:g}; "
-            "divide them by their mean, since their scale does not matter"
+            f"{what} go up to {numbers.max():g}, which is not between 1e-{WEIGHT_DECADES} and "
+            f"1e+{WEIGHT_DECADES}; divide them by their mean, since their scale does not matter"
         )
     return numbers
 
@@ -602,7 +576,7 @@ def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatAr
 # --- Sources made of other sources, without copying a row -----------------------------------------
 
 
-class MappedSource(SampleSource):
+class MappedSource(WrappedSource):
     """Blocks of another source, each passed through a function of rows.
 
     Parameters
@@ -620,7 +594,8 @@ class MappedSource(SampleSource):
         function: Callable[[Array], Array],
         n_columns: int | None = None,
     ) -> None:
-        self.source = source
+        super().__init__(source)
+        self.feature_names = None
         self.function = function
         self.n_columns = n_columns
 
@@ -635,30 +610,10 @@ class MappedSource(SampleSource):
                 raise NoRowsError(self.source.name)
             return int(self.function(row).shape[1])
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of the underlying source."""
-        return self.source.n_samples
-
-    @property
-    def n_weighted(self) -> int:
-        """Number of rows of positive weight."""
-        return self.source.n_weighted
-
-    @property
-    def cpu(self) -> bool:
-        """Whether the underlying blocks are in the memory of the processor."""
-        return self.source.cpu
-
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the images of the blocks."""
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from map(self.function, blocks)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the underlying rows have weights."""
-        return self.source.weighted
 
     def map_reduce(
         self,
@@ -748,16 +703,6 @@ def sample_rows(source: SampleSource, most: int, *, seed: int) -> FloatArray:
 
     Every row gets a random number, and those with the smallest are kept: all are equally likely
     to be drawn, whatever the blocks.
-
-    Parameters
-    ----------
-    source : SampleSource
-    most : int
-    seed : int
-
-    Returns
-    -------
-    array of shape (n_rows, n_features)
     """
     rng = np.random.default_rng(seed)
     kept: list[FloatArray] = []

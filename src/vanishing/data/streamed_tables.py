@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import DEFAULT_BUFFER_SIZE
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,15 @@ from vanishing.data.csv_files import (
     Note,
     TableError,
     as_numbers,
+    import_arrow,
     is_numeric,
 )
 from vanishing.data.inputs import as_source
 from vanishing.data.source import ArraySource, SampleSource, close_after
-from vanishing.data.streams import CHUNK_NUMBERS, Chunk, StoredArraySource, StreamedSource
+from vanishing.data.streams import Chunk, StoredArraySource, StreamedSource
 from vanishing.data.whole_tables import index_columns, read_table, write_columns, write_npy
 from vanishing.data.written_numbers import decide_decimal
+from vanishing.levels import BLOCK
 
 # --- The files of a table, each of which yields its rows in batches -------------------------------
 #
@@ -35,19 +38,11 @@ from vanishing.data.written_numbers import decide_decimal
 # computing takes longer than reading, much of a file ends up in memory. The readers of single files
 # wait.
 
-#: Bytes of each column of a Parquet file to read at a time.
-PARQUET_BUFFER = 2**16
-
 
 class ArrowFile:
-    """A file of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
+    """A fragment of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
 
-    Parameters
-    ----------
-    opened : pyarrow.dataset.Fragment or Dataset
-    schema : pyarrow.Schema
-    read : callable or None
-        Reads a fragment: ``read(fragment, names, n_rows)``; None for the scanner.
+    ``read(fragment, names, n_rows)`` reads a fragment; it is None for the scanner.
     """
 
     def __init__(
@@ -90,39 +85,34 @@ class ArrowFile:
             for batch in self._read(self._opened, names, n_rows):
                 yield batch, self.path
             return
+        formats, options = import_arrow("pyarrow.dataset"), None
+        if isinstance(getattr(self._opened, "format", None), formats.ParquetFileFormat):
+            # Otherwise all columns of a file are fetched before the first batch.
+            options = formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
         scanner = self._opened.scanner(
             columns=names,
             batch_size=n_rows,
             batch_readahead=1,
             fragment_readahead=1,
-            fragment_scan_options=self._scan_options(),
+            fragment_scan_options=options,
             use_threads=False,  # would run ahead even further
         )
         for batch, fragment in scanner.scan_batches():
             yield batch, getattr(fragment, "path", None)
 
-    def _scan_options(self) -> Any:
-        """Bounds on what is held of a file."""
-        formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
-        file_format = getattr(self._opened, "format", None)
-        if isinstance(file_format, formats.ParquetFileFormat):
-            # Otherwise all columns of a file are fetched before the first batch.
-            return formats.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        return None
-
 
 def _read_parquet(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    parquet = import_extra("pyarrow.parquet", extra="io", purpose="reading tables")
     row_groups = [group.id for group in fragment.row_groups]  # a fragment may be a part of a file
     with fragment.open() as file:
-        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=PARQUET_BUFFER)
+        opened = import_arrow("pyarrow.parquet").ParquetFile(
+            file, pre_buffer=False, buffer_size=DEFAULT_BUFFER_SIZE
+        )
         yield from opened.iter_batches(n_rows, row_groups=row_groups, columns=list(names))
 
 
 def _read_feather(fragment: Any, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-    ipc = import_extra("pyarrow.ipc", extra="io", purpose="reading tables")
     with fragment.open() as file:
-        opened = ipc.open_file(file)
+        opened = import_arrow("pyarrow.ipc").open_file(file)
         for index in range(opened.num_record_batches):
             batch = opened.get_batch(index)
             for start in range(0, batch.num_rows, n_rows):
@@ -133,15 +123,9 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
     """Return the files of a dataset; all in one, where only the scanner can read them.
 
     That is for rows in memory, filters, CSV files, and columns that are in the names of folders.
-
-    Parameters
-    ----------
-    dataset : pyarrow.dataset.Dataset
-    own_types : bool
-        Whether columns have the types that each file says, rather than those of the dataset, which
-        are those of the first file.
+    With ``own_types``, columns have the types of each file, not those of the first.
     """
-    formats = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
+    formats = import_arrow("pyarrow.dataset")
     readers = ((formats.ParquetFileFormat, _read_parquet), (formats.IpcFileFormat, _read_feather))
     kind = getattr(dataset, "format", None)
     read = next((read for each, read in readers if isinstance(kind, each)), None)
@@ -158,16 +142,7 @@ def split_dataset(dataset: Any, *, own_types: bool = False) -> list[ArrowFile]:
 def open_csv_files(
     paths: Sequence[str], *, header: bool | None, decimal: str | None
 ) -> list[CsvFile]:
-    """Open the CSV files of one table, which must be laid out alike.
-
-    Parameters
-    ----------
-    paths : sequence of str
-    header : bool or None
-        Whether the first lines hold names; None to guess.
-    decimal : {".", ","} or None
-        The decimal sign; None to guess.
-    """
+    """Open the CSV files of one table, which must be laid out alike."""
     files = [CsvFile(path, path, header=header, decimal=decimal) for path in paths]
     first = files[0]
     for file in files:
@@ -297,7 +272,7 @@ class TableSource(StreamedSource):
     def _read(self) -> Iterator[Chunk]:
         self._warn()
         before, start = None, 0
-        n_rows = max(1, CHUNK_NUMBERS // self.n_features)
+        n_rows = max(1, BLOCK // self.n_features)
         for file in self._files:
             for columns, path in file.batches(_places(file, self._names), n_rows):
                 rows = self._rows(columns)
@@ -415,8 +390,8 @@ def open_path(
             texts = open_csv_files(files, header=header, decimal=decimal)
             named = texts[0].names is not None
             return TableSource(texts, columns=columns, name=name, named=named)
-        dataset = import_extra("pyarrow.dataset", extra="io", purpose="reading tables")
-        opened = split_dataset(dataset.dataset(files, format=kind), own_types=True)
+        dataset = import_arrow("pyarrow.dataset").dataset(files, format=kind)
+        opened = split_dataset(dataset, own_types=True)
     except TableError:  # names the file
         raise
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
@@ -536,7 +511,7 @@ def write(
     names = [f"c{i}" for i in range(n_columns)] if given is None else list(map(str, given))
     if len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"{n_columns} different column names are required, got {names}")
-    n_rows = max(1, CHUNK_NUMBERS // n_columns)
+    n_rows = max(1, BLOCK // n_columns)
     with (
         close_after(source.blocks(n_rows)) as blocks,
         replace_atomic(target, folder=to_folder) as unfinished,

@@ -25,6 +25,7 @@ from vanishing.data.source import (
     get_column_names,
     get_columns,
 )
+from vanishing.levels import BLOCK
 
 # --- Reading the next item while the current one is worked on -------------------------------------
 
@@ -59,9 +60,6 @@ def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
 
 
 # --- Sources that are read chunk by chunk ---------------------------------------------------------
-
-#: Numbers in a chunk if the source may choose its size: 8 MiB in double precision.
-CHUNK_NUMBERS = 2**20
 
 
 class Chunk(NamedTuple):
@@ -323,7 +321,7 @@ class StoredArraySource(StreamedSource):
     def _chunk_rows(self) -> int:
         # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
         unit = getattr(self.array, "chunks", (1,))[0]
-        return int(unit * max(1, CHUNK_NUMBERS // (unit * self.n_features)))
+        return int(unit * max(1, BLOCK // (unit * self.n_features)))
 
     def _read(self) -> Iterator[Chunk]:
         step, n_rows = self._chunk_rows, self.n_samples

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,8 +46,8 @@ from vanishing.polynomials.monomials import variable_names
 class ColumnFile(OpenTable):
     """Columns of Arrow in memory.
 
-    ``row_shape`` is the shape of what became a row; ``sheet`` says which one was read of an Excel
-    file, and ``first_line`` is the row of the sheet that is the first one of the table.
+    ``row_shape`` is the shape of what became a row, and ``first_line`` the row of a sheet of Excel
+    that is the first one of the table.
     """
 
     def __init__(
@@ -160,28 +161,10 @@ def open_table(
     array: str | None = None,
     sheet: str | None = None,
 ) -> CsvFile | ColumnFile:
-    """Open a table; its columns are converted when they are asked for.
+    """Open a file, or the content of one; its columns are converted when they are asked for.
 
-    Parameters
-    ----------
-    file : path or bytes
-        A CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not; or the
-        content of one.
-    where : str, optional
-        What it is called in messages; by default the path.
-    format : {"csv", "parquet", "feather", "xlsx", "npy", "npz"}, optional
-        By default what the first bytes say.
-    delimiter : str, optional
-        Of a text file; guessed by default.
-    header : bool, optional
-        Whether the first line of a text file or a sheet holds names; guessed by default.
-    decimal : {".", ","}, optional
-        The decimal sign of numbers that are text; by default what they show.
-    array : str, optional
-        Which array of an NPZ file; needed where it has several tables.
-    sheet : str, optional
-        Name of a sheet of an Excel file, or its number from 1; by default the first one that is not
-        hidden and holds a table of numbers.
+    ``read_table`` documents the options. ``where`` is what messages call the file, by default its
+    path.
     """
     if not isinstance(file, bytes):
         file = os.fspath(file)
@@ -344,7 +327,7 @@ def _split_columns(columns: Columns, where: str) -> ColumnFile:
 
 def _as_arrow(column: npt.NDArray[Any]) -> Any:
     """Return a column of NumPy as one of Arrow; as text where Arrow has no such type."""
-    if column.dtype.kind == "f" and column.dtype.itemsize > 8:
+    if column.dtype == np.longdouble:
         column = column.astype(np.float64)
     if column.dtype.kind not in "biufmMSU":
         column = column.astype(str)
@@ -492,8 +475,10 @@ def read_table(
     row_ids : str, optional
         The column that names the rows; by default the index of a pandas frame, if there is one.
     **layout
-        ``format``, ``delimiter``, ``header``, ``decimal``, ``array`` and ``sheet``, as
-        ``open_table`` takes them.
+        ``format`` ("csv", "parquet", "feather", "xlsx", "npy" or "npz"; by default what the first
+        bytes say), ``delimiter`` and ``header`` (whether the first line or row holds names),
+        ``decimal`` ("." or ","), ``array`` (which one of an NPZ file) and ``sheet`` (name or number
+        of an Excel sheet; by default the first visible one with numbers). All are guessed.
 
     Returns
     -------
@@ -623,20 +608,11 @@ def _write_csv(
         arrow_csv.write_csv(table, file, options)
 
 
-def _write_tsv(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
-    _write_csv(file, first, batches, delimiter="\t")
-
-
 def _write_parquet(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
     arrow, parquet = import_arrow(), import_arrow("pyarrow.parquet")
     with parquet.ParquetWriter(file, arrow.table(dict(first)).schema) as writer:
         for batch in batches:
             writer.write_table(arrow.table(dict(batch)))
-
-
-def _write_npy(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> None:
-    """Write the numbers alone."""
-    write_npy(file, map(_numeric_matrix, batches))
 
 
 def write_npy(file: IO[bytes], blocks: Iterable[npt.NDArray[Any]]) -> None:
@@ -680,8 +656,8 @@ def _write_npz(file: IO[bytes], first: Columns, batches: Iterable[Columns]) -> N
 
 _WRITERS: dict[str, Callable[[IO[bytes], Columns, Iterable[Columns]], None]] = {
     "csv": _write_csv,
-    "tsv": _write_tsv,
+    "tsv": partial(_write_csv, delimiter="\t"),
     "parquet": _write_parquet,
-    "npy": _write_npy,
+    "npy": lambda file, _, batches: write_npy(file, map(_numeric_matrix, batches)),
     "npz": _write_npz,
 }

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +31,11 @@ THOUSANDS = (
     *(",", ".", " ", "\u00a0", "\u202f", "\u2009", "\u2007"),
     *("'", "\u2019", "\u066c"),
 )
-#: Cells of a column of numbers that may be something else: a share, or a few in a short column.
-MOST_STRAYS, FEW_STRAYS = 0.02, 3
-#: Numbers for each stray cell, at least.
-NUMBERS_PER_STRAY = 8
+#: Share of typos among the cells of a column. If more are not numbers, the column is text.
+STRAY_SHARE = 0.02
 
-#: Characters of a number with its unit, at most.
-LONGEST = 60
+#: Characters of a number with its unit, at most: matching longer texts would take long.
+LONGEST_NUMBER = 60
 #: What stands after numbers in dates and times: 5 May, 3 pm.
 DATES = frozenset(
     {each.lower() for each in (*month_name, *month_abbr, *day_name, *day_abbr) if each}
@@ -132,18 +131,13 @@ class Form(NamedTuple):
 class CellSummary:
     """How the cells of a column are written, without those that are missing.
 
-    Attributes
-    ----------
-    forms : dict of str to Form
-        By their outline, in which all digits are the same: 1.361 and 2.044 are 9.999. A column of a
-        million numbers has a few dozen.
-    n_rows : int
-        Number of cells, with those that are missing.
+    ``forms`` are by their outline, in which all digits are the same: 1.361 and 2.044 are 9.999. A
+    column of a million numbers has a few dozen.
     """
 
     def __init__(self, cells: Iterable[str | None] = ()) -> None:
         self.forms: dict[str, Form] = {}
-        self.n_rows = 0
+        self.n_rows = 0  # with those that are missing
         self.add(cells)
 
     def add(self, cells: Iterable[str | None]) -> None:
@@ -221,11 +215,12 @@ class _Signs(NamedTuple):
     def evidence(self) -> int:
         """Number of cells that decide; 0 where they are so few that they are typos."""
         # 12,34 among fifty cells like 1,000 is a typo: of numbers with three decimals, without
-        # zeros at their ends, a tenth has fewer. The bound has a level of 5 %.
+        # zeros at their ends, a tenth has fewer.
         number = self.short + self.open
-        if self.sure > self.short or self.short >= number / 10 - 1.645 * sqrt(0.09 * number):
+        if self.sure > self.short or not number:
             return self.sure
-        return 0
+        fewest = NormalDist(number / 10, sqrt(number * 9) / 10).inv_cdf(0.05)
+        return self.sure if self.short >= fewest else 0
 
 
 def _count_signs(cells: CellSummary) -> dict[str, _Signs]:
@@ -282,15 +277,9 @@ class DecimalSign(NamedTuple):
 def decide_decimal(
     columns: Iterable[CellSummary], delimiter: str = "", given: str | None = None
 ) -> DecimalSign:
-    """Decide which sign is the decimal one, by all cells of all columns of a table.
+    """Decide which sign is the decimal one, by all cells of all columns, unless the user says it.
 
-    Parameters
-    ----------
-    columns : iterable of CellSummary
-    delimiter : str
-        Between the columns of a text file.
-    given : {".", ","} or None
-        What the user says.
+    The delimiter is the one between the columns of a text file.
     """
     if given is not None:
         return DecimalSign(given, True)
@@ -342,15 +331,9 @@ def find_open(cells: CellSummary) -> dict[str, Form]:
 def guess_format(
     cells: Iterable[str] | CellSummary, decimal: str, *, given: bool = False
 ) -> NumberFormat | None:
-    """Return the format that most cells have; None if most are no numbers.
+    """Return the format that most cells have; None if most are not numbers.
 
-    Parameters
-    ----------
-    cells : iterable of str or CellSummary
-    decimal : {".", ","}
-        The decimal sign of the table; the cells may say otherwise.
-    given : bool
-        Whether the user says so, so that they may not.
+    ``decimal`` is the sign of the table. The cells may show another one, unless it is ``given``.
     """
     if not isinstance(cells, CellSummary):
         cells = CellSummary(cells)
@@ -392,16 +375,7 @@ def _list_formats(cells: CellSummary, decimal: str, *, given: bool) -> list[tupl
 def read_texts(
     cells: Sequence[str | None], decimal: str = ".", *, given: bool = False
 ) -> WrittenColumn | None:
-    """Read texts as numbers; None if more than a few of them are something else.
-
-    Parameters
-    ----------
-    cells : sequence of str or None
-    decimal : {".", ","}
-        The decimal sign of the table, unless the cells say otherwise.
-    given : bool
-        Whether the user says so, so that they may not.
-    """
+    """Read texts as numbers, as ``guess_format``; None if more than a few are something else."""
     summary = CellSummary(cells)
     chosen = guess_format(summary, decimal, given=given)
     if chosen is None:
@@ -416,9 +390,12 @@ def read_texts(
 
 
 def are_few(n_strays: int, n_cells: int) -> bool:
-    """Say whether a column is one of numbers, with some cells that are not."""
-    most = max(FEW_STRAYS, MOST_STRAYS * n_cells)
-    return n_strays <= most and n_strays * NUMBERS_PER_STRAY <= n_cells - n_strays
+    """Say whether a column is one of numbers, with some cells that are not.
+
+    Typos are few, up to two standard deviations of their number: one in 9 cells, 2 in 27, 3 in 50.
+    """
+    expected = STRAY_SHARE * n_cells
+    return n_strays <= expected + 2 * sqrt(expected)
 
 
 def is_number(cell: str, decimal: str) -> bool:
@@ -441,8 +418,8 @@ class _PlainCharacters(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if 0xFF01 <= code <= 0xFF5E:
-            char = chr(code - 0xFEE0)
+        if unicodedata.east_asian_width(char) == "F":
+            char = unicodedata.normalize("NFKC", char)
         elif not char.isascii() and char.isdecimal():
             char = str(unicodedata.decimal(char))
         self[code] = char
@@ -454,7 +431,7 @@ _PLAIN = _PlainCharacters()
 
 def _split(cell: str) -> tuple[str, str] | None:
     """Return the digits of a number, with a sign if it is negative, and its unit."""
-    if len(cell) > LONGEST:
+    if len(cell) > LONGEST_NUMBER:
         return None
     found = _WRITTEN.fullmatch(cell if cell.isascii() else cell.translate(_PLAIN))
     if found is None:

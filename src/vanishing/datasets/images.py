@@ -21,7 +21,7 @@ from vanishing.arrays.namespace import FloatArray, import_extra
 # --- The IDX format of MNIST: a header of big-endian numbers, then the entries as bytes -----------
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_UNSIGNED_BYTES = 0x08
+_UNSIGNED_BYTES = b"\x08"
 
 
 def decompress(content: bytes) -> bytes:
@@ -44,13 +44,13 @@ def parse_idx(content: bytes) -> npt.NDArray[np.uint8]:
     The header is two zero bytes, one for the type of the entries, one for the number n of axes,
     and n lengths of four bytes.
     """
-    if len(content) < 4 or content[:2] != b"\x00\x00":
+    if content[:2] != b"\x00\x00" or not content[3:4]:
         raise ValueError(f"it is not an IDX file: it starts with {content[:4]!r}")
-    entry_type, n_axes = content[2], content[3]
+    entry_type, n_axes = content[2:3], content[3]
     if entry_type != _UNSIGNED_BYTES:
         raise ValueError(
-            f"its entries have the IDX type 0x{entry_type:02x}; unsigned bytes, "
-            f"0x{_UNSIGNED_BYTES:02x}, were expected"
+            f"its entries have the IDX type 0x{entry_type.hex()}; unsigned bytes, "
+            f"0x{_UNSIGNED_BYTES.hex()}, were expected"
         )
     start = 4 + 4 * n_axes
     if len(content) < start:
@@ -73,18 +73,9 @@ FOLDER_VARIABLE = "VANISHING_DATA"
 
 @dataclass(frozen=True)
 class Archive:
-    """Four IDX files, as published.
+    """Four IDX files, as published, each with its checksum *after* decompression.
 
-    Parameters
-    ----------
-    title : str
-    folder : str
-        Name of the subfolder that holds the files.
-    url : str
-        Where the files are published, compressed by gzip.
-    sha256 : mapping of str to str
-        For each file its checksum *after* decompression, since the same data is in circulation
-        compressed in different ways.
+    The same data is in circulation compressed in different ways.
     """
 
     title: str
@@ -122,12 +113,7 @@ def files_in_folder(
 ) -> dict[str, Path]:
     """Find the files of ``archive``, in its own subfolder or directly in ``folder``.
 
-    Parameters
-    ----------
-    archive : Archive
-    folder : str or path
-    named_by : str
-        Where the name of the folder comes from, for the message if the files are not there.
+    ``named_by`` says where the name of the folder comes from, in the message if they are missing.
     """
     root = Path(folder).expanduser()
     if not root.is_dir():
@@ -236,18 +222,7 @@ class ImageSet:
 
 
 def grey_levels(pixels: npt.NDArray[np.generic], largest: int, dtype: npt.DTypeLike) -> FloatArray:
-    """Turn whole numbers from 0 to ``largest`` into numbers from 0 to 1.
-
-    Parameters
-    ----------
-    pixels : array of shape (n_images, ...)
-    largest : int
-    dtype : numpy.float32 or numpy.float64
-
-    Returns
-    -------
-    array of shape (n_images, n_pixels)
-    """
+    """Turn images of whole numbers from 0 to ``largest`` into rows of numbers from 0 to 1."""
     divided: FloatArray = np.divide(pixels, largest, dtype=check_dtype(dtype))
     return divided.reshape(len(pixels), -1)
 
@@ -458,5 +433,5 @@ def load_digits_images(
         test_images=test_images,
         test_labels=test_labels,
         image_shape=(8, 8),
-        class_names=tuple("0123456789"),
+        class_names=DIGITS,
     )

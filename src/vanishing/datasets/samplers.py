@@ -1,7 +1,8 @@
 """How points are drawn from varieties: charts, sections, finite sets."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.levels import ROUNDING
 
 # --- What draws points of a variety ---------------------------------------------------------------
 
@@ -59,27 +61,13 @@ def _each(function: Callable[[Any], Fraction], values: npt.NDArray[Any]) -> Frac
     return np.asarray(np.frompyfunc(function, 1, 1)(values), dtype=object)
 
 
-# --- A polynomial that is written down ------------------------------------------------------------
+# --- Expressions that are written down ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Polynomial:
-    """A polynomial with whole coefficients, in the syntax that Python and SymPy share.
-
-    Parameters
-    ----------
-    text : str
-    variables : tuple of str
-    """
-
-    text: str
-    variables: tuple[str, ...]
-
-    def __call__(self, points: Any) -> Any:
-        """Return the values at points, an array of any numbers of shape (..., n_variables)."""
-        values = {name: points[..., k] for k, name in enumerate(self.variables)}
-        # The texts are those of the catalogue, never a user's.
-        return eval(_compiled(self.text), {"__builtins__": {}}, values)
+def evaluate(text: str, values: Mapping[str, Any]) -> Any:
+    """Evaluate an expression of names; a text with commas gives a tuple."""
+    # The texts are those of the catalogue, never a user's.
+    return eval(_compiled(text), {"__builtins__": {}}, dict(values))
 
 
 @cache
@@ -87,10 +75,19 @@ def _compiled(text: str) -> CodeType:
     return compile(text, text, "eval")
 
 
-# --- Varieties that are parametrized: points spread evenly by length, area or volume --------------
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial with whole coefficients, in the syntax that Python and SymPy share."""
 
-#: What a chart is given for an angle.
-CosineSine = tuple[Any, Any]
+    text: str
+    variables: tuple[str, ...]
+
+    def __call__(self, points: Any) -> Any:
+        """Return the values at points, an array of any numbers of shape (..., n_variables)."""
+        return evaluate(self.text, {name: points[..., k] for k, name in enumerate(self.variables)})
+
+
+# --- Varieties that are parametrized: points spread evenly by length, area or volume --------------
 
 #: How many parameters are looked at to find where a chart stretches most.
 _GRID_SIZE = 4096
@@ -102,16 +99,17 @@ _SAFETY = 1.1
 class Interval:
     """A parameter that is a number."""
 
+    name: str
     low: float
     high: float
 
-    def value(self, number: Any) -> Any:
-        """Return what a chart is given."""
-        return number
+    def values(self, number: Any) -> dict[str, Any]:
+        """Return what a chart is given, by name."""
+        return {self.name: number}
 
-    def exact_value(self, number: FloatArray) -> FractionArray:
+    def exact_values(self, number: FloatArray) -> dict[str, Any]:
         """Return a fraction near ``number``."""
-        return nearby_fractions(number)
+        return {self.name: nearby_fractions(number)}
 
 
 @dataclass(frozen=True)
@@ -122,43 +120,45 @@ class Angle:
     half the angle.
     """
 
+    cosine: str
+    sine: str
     low: float = -pi
     high: float = pi
 
-    def value(self, number: Any) -> CosineSine:
-        """Return cosine and sine."""
-        return np.cos(number), np.sin(number)
+    def values(self, number: Any) -> dict[str, Any]:
+        """Return cosine and sine, by name."""
+        return {self.cosine: np.cos(number), self.sine: np.sin(number)}
 
-    def exact_value(self, number: FloatArray) -> CosineSine:
+    def exact_values(self, number: FloatArray) -> dict[str, Any]:
         """Return cosine and sine of an angle near ``number`` that has rational ones."""
         t = nearby_fractions(np.tan(number / 2))
-        return (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
+        return {self.cosine: (1 - t * t) / (1 + t * t), self.sine: 2 * t / (1 + t * t)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Chart:
     """A rational map from a box of parameters onto a variety or a piece of it.
 
-    Parameters
-    ----------
-    point : callable
-        Returns the coordinates, by +, -, * and / only, so that it serves floats, fractions and
-        complex numbers. One argument a parameter.
-    parameters : tuple of Interval and Angle
+    The text gives the coordinates by +, -, * and / only, so that it serves floats, fractions and
+    complex numbers.
     """
 
-    point: Callable[..., tuple[Any, ...]]
+    text: str
     parameters: tuple[Interval | Angle, ...]
+
+    def __init__(self, text: str, *parameters: Interval | Angle) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "parameters", parameters)
 
     def rows(self, numbers: Any) -> Any:
         """Return the points of parameters of shape (n, n_parameters)."""
-        values = [each.value(numbers[:, k]) for k, each in enumerate(self.parameters)]
-        return np.stack(np.broadcast_arrays(*self.point(*values)), axis=1)
+        values = [each.values(numbers[:, k]) for k, each in enumerate(self.parameters)]
+        return np.stack(np.broadcast_arrays(*evaluate(self.text, ChainMap(*values))), axis=1)
 
     def exact_rows(self, numbers: FloatArray) -> FractionArray:
         """Return exact points for nearby parameters."""
-        values = [each.exact_value(numbers[:, k]) for k, each in enumerate(self.parameters)]
-        return exact_rows(self.point(*values))
+        values = [each.exact_values(numbers[:, k]) for k, each in enumerate(self.parameters)]
+        return exact_rows(evaluate(self.text, ChainMap(*values)))
 
     def stretch(self, numbers: FloatArray) -> FloatArray:
         """Return by how much the chart magnifies lengths, areas or volumes at its parameters.
@@ -232,19 +232,12 @@ class Charts(RationalSampler):
         return points
 
 
-def chart(point: Callable[..., tuple[Any, ...]], *parameters: Interval | Angle) -> Charts:
+def chart(text: str, *parameters: Interval | Angle) -> Charts:
     """Return the sampler of a variety that one chart covers."""
-    return Charts(Chart(point, parameters))
+    return Charts(Chart(text, *parameters))
 
 
 # --- Hypersurfaces that are given by their equation: points on random lines -----------------------
-
-#: Points drawn for each one that is returned, so that few that are returned share their line.
-_OVERSAMPLING = 4
-_NEWTON_STEPS = 3
-#: Larger values of the equation than this, in units of those elsewhere on the line, mean that
-#: Newton's method has failed, as it may where a line is all but tangent.
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -255,13 +248,6 @@ class LineSections(Sampler):
     uniform offset). By Crofton's formula a piece of the hypersurface then is hit in proportion to
     its area, wherever it lies and however it is inclined. Points that share a line are not quite
     independent of each other.
-
-    Parameters
-    ----------
-    polynomial : Polynomial
-    degree : int
-    radius : float
-        Of the ball.
     """
 
     polynomial: Polynomial
@@ -271,8 +257,9 @@ class LineSections(Sampler):
     def draw(self, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Draw points."""
         found = np.empty((0, len(self.polynomial.variables)))
-        while len(found) < _OVERSAMPLING * n_samples:
-            found = np.concatenate([found, self._points_on_lines(rng, 4 * n_samples)])
+        n_drawn = 4 * n_samples  # so that few of those that are returned share their line
+        while len(found) < n_drawn:
+            found = np.concatenate([found, self._points_on_lines(rng, n_drawn)])
         return found[rng.choice(len(found), n_samples, replace=False)]
 
     def _points_on_lines(self, rng: np.random.Generator, n_lines: int) -> FloatArray:
@@ -287,12 +274,15 @@ class LineSections(Sampler):
         every_line = np.arange(n_lines)[:, None]
         values = value(every_line, np.broadcast_to(nodes, (n_lines, len(nodes))))
         line, position = _real_roots(values @ np.linalg.inv(np.vander(nodes)).T)
-        # Where Newton's method goes astray, it may end at infinity or NaN, and is not solved.
+        # Eigenvalues have half of the digits or more, and each step of Newton doubles them.
+        # It fails where a line is all but tangent: then it ends at infinity or NaN, or at values
+        # beyond the rounding errors of a hundred operations.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            for _ in range(_NEWTON_STEPS):
+            for _ in range(3):
                 slope = value(line, position + 1e-30j).imag / 1e-30
                 position = position - value(line, position) / slope
-            solved = np.abs(value(line, position)) <= _ROUNDING * np.abs(values).max(axis=1)[line]
+            rounding = 100 * ROUNDING * np.abs(values).max(axis=1)[line]
+            solved = np.abs(value(line, position)) <= rounding
         line, position = line[solved], position[solved]
         points: FloatArray = origin[line] + position[:, None] * direction[line]
         inside: BoolArray = np.linalg.norm(points, axis=1) <= self.radius
@@ -326,9 +316,6 @@ def _real_roots(coefficients: FloatArray) -> tuple[Any, FloatArray]:
 # In the five coordinates x, y, z, 1, -(x + y + z + 1), whose sum is 0, the sum of cubes.
 CLEBSCH_EQUATION = "x**3 + y**3 + z**3 + 1 - (x + y + z + 1)**3"
 
-#: Rounding of the parameters moves most points by less than a hundredth of this.
-_FAR = 0.01
-
 
 @dataclass(frozen=True)
 class ClebschSampler(RationalSampler):
@@ -349,8 +336,10 @@ class ClebschSampler(RationalSampler):
         """Draw points, and round their parameters.
 
         All points of certain lines have the same parameters, so that rounding moves points near
-        them far, or to none. Those few are left out.
+        them far, or to none. Those few are left out: others move by about one in the largest
+        denominator.
         """
+        far = 100 / _MAX_DENOMINATOR
         found: FractionArray = np.empty((0, 3), dtype=object)
         while len(found) < n_samples:
             points = self.draw(rng, n_samples - len(found))
@@ -358,7 +347,7 @@ class ClebschSampler(RationalSampler):
             defined = _denominator(u, v) != 0
             exact = exact_rows(_point(u[defined], v[defined]))
             moved = np.abs(exact.astype(np.float64) - points[defined]).max(axis=1)
-            found = np.concatenate([found, exact[moved < _FAR]])
+            found = np.concatenate([found, exact[moved < far]])
         return found
 
 

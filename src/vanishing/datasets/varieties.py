@@ -16,7 +16,6 @@ from vanishing.datasets.samplers import (
     Chart,
     Charts,
     ClebschSampler,
-    CosineSine,
     FinitePoints,
     Interval,
     LineSections,
@@ -111,154 +110,37 @@ class Variety:
         return np.stack([polynomial(points) for polynomial in polynomials], axis=1)
 
 
-# --- Curves and points in the plane ---------------------------------------------------------------
+# --- The catalogue: equation, dimension, degree, size and where points are drawn ------------------
 
-Point = tuple[Any, Any]
+XY, XYZ = ("x", "y"), ("x", "y", "z")
+SPACE = ("x0", "x1", "x2", "x3", "x4", "x5")
 
+# Cosine and sine of an angle are c and s, of a second one d and e.
+_ROUND, _SECOND = Angle("c", "s"), Angle("d", "e")
+_LATITUDE = Angle("d", "e", -pi / 2, pi / 2)
+_UNIT, _OTHER_UNIT = Interval("t", -1, 1), Interval("u", -1, 1)
+_POSITIVE, _NEGATIVE = Interval("t", 1 / 3, 3), Interval("t", -3, -1 / 3)
 
-def _circle(angle: CosineSine) -> Point:
-    return angle
-
-
-def _ellipse(angle: CosineSine) -> Point:
-    c, s = angle
-    return 3 * c / 2, s / 2
-
-
-def _parabola(t: Any) -> Point:
-    return t, t * t
-
-
-def _hyperbola(t: Any) -> Point:
-    return t, 1 / t
-
-
-def _rising_line(t: Any) -> Point:
-    return t, 2 * t
-
-
-def _falling_line(t: Any) -> Point:
-    return t, 1 - t
-
-
-def _nodal_cubic(slope: Any) -> Point:
-    x = slope * slope - 1
-    return x, slope * x
-
-
-def _cuspidal_cubic(slope: Any) -> Point:
-    return slope * slope, slope * slope * slope
-
-
-def _lemniscate(angle: CosineSine) -> Point:
-    c, s = angle
-    return c / (1 + s * s), s * c / (1 + s * s)
-
-
-def _lissajous(angle: CosineSine) -> Point:
-    c, s = angle
-    return 2 * s * c, s * (3 - 4 * s * s)  # sine of twice and of three times the angle
+# Of genus 1, and smooth of degree 4: they have no rational parametrization.
+_ELLIPTIC = "y**2 - x**3 + x"
+_TANGLECUBE = "80*(x**4 + y**4 + z**4) - 100*(x**2 + y**2 + z**2) + 59"
 
 
 def _curve(
-    name: str, equation: str, *, degree: int, size: float, sampling: str, sampler: Sampler
+    name: str, equation: str, sampler: Sampler, *, degree: int, size: float, sampling: str
 ) -> Variety:
-    return Variety(name, ("x", "y"), (equation,), 1, degree, size, sampling, sampler)
+    return Variety(name, XY, (equation,), 1, degree, size, sampling, sampler)
 
 
-_ELLIPTIC = "y**2 - x**3 + x"
+def _surface(
+    name: str, equation: str, sampler: Sampler, *, degree: int, size: float, sampling: str
+) -> Variety:
+    return Variety(name, XYZ, (equation,), 2, degree, size, sampling, sampler)
 
-PLANE_CURVES = (
-    _curve(
-        "circle",
-        "x**2 + y**2 - 1",
-        degree=2,
-        size=1.0,
-        sampling="all of it",
-        sampler=chart(_circle, Angle()),
-    ),
-    _curve(
-        "ellipse",
-        "4*x**2 + 36*y**2 - 9",
-        degree=2,
-        size=1.0112,
-        sampling="all of it, of half axes 3/2 and 1/2",
-        sampler=chart(_ellipse, Angle()),
-    ),
-    _curve(
-        "parabola",
-        "y - x**2",
-        degree=2,
-        size=0.7111,
-        sampling="-1 ≤ x ≤ 1",
-        sampler=chart(_parabola, Interval(-1, 1)),
-    ),
-    _curve(
-        "hyperbola",
-        "x*y - 1",
-        degree=2,
-        size=2.1296,
-        sampling="both branches, 1/3 ≤ |x| ≤ 3",
-        sampler=Charts(
-            Chart(_hyperbola, (Interval(1 / 3, 3),)), Chart(_hyperbola, (Interval(-3, -1 / 3),))
-        ),
-    ),
-    _curve(
-        "line-pair",
-        "(2*x - y)*(x + y - 1)",
-        degree=2,
-        size=1.2315,
-        sampling="both lines, -1 ≤ x ≤ 1",
-        sampler=Charts(
-            Chart(_rising_line, (Interval(-1, 1),)), Chart(_falling_line, (Interval(-1, 1),))
-        ),
-    ),
-    _curve(
-        "nodal-cubic",
-        "y**2 - x**3 - x**2",
-        degree=3,
-        size=1.0937,
-        sampling="the loop, and both arms to x = 5/4",
-        sampler=chart(_nodal_cubic, Interval(-1.5, 1.5)),
-    ),
-    _curve(
-        "cuspidal-cubic",
-        "y**2 - x**3",
-        degree=3,
-        size=0.6085,
-        sampling="0 ≤ x ≤ 1",
-        sampler=chart(_cuspidal_cubic, Interval(-1, 1)),
-    ),
-    # Of genus 1, so that it has no rational parametrization.
-    _curve(
-        "elliptic-curve",
-        _ELLIPTIC,
-        degree=3,
-        size=1.091,
-        sampling="the oval, and the branch within the disk of radius 2",
-        sampler=LineSections(Polynomial(_ELLIPTIC, ("x", "y")), degree=3, radius=2.0),
-    ),
-    _curve(
-        "lemniscate",
-        "(x**2 + y**2)**2 - x**2 + y**2",
-        degree=4,
-        size=0.676,
-        sampling="all of it",
-        sampler=chart(_lemniscate, Angle()),
-    ),
-    _curve(
-        "lissajous",
-        "4*(y**2 - 2*x**2)**2 - 4*(y**2 - 2*x**2)*(1 - 4*x**2) + x**2*(1 - 4*x**2)**2",
-        degree=6,
-        size=0.9247,
-        sampling="all of it: sines of twice and of three times an angle",
-        sampler=chart(_lissajous, Angle()),
-    ),
-)
 
-GRID = Variety(
+POINTS = Variety(
     name="grid",
-    variables=("x", "y"),
+    variables=XY,
     equations=("x*(x - 1)*(x - 2)*(x - 3)", "y*(y - 1)*(y - 2)"),
     dimension=0,
     degree=12,
@@ -267,311 +149,117 @@ GRID = Variety(
     sampler=FinitePoints(tuple((x, y) for x in range(4) for y in range(3))),
 )
 
-
-# --- Curves in spaces of three and more dimensions ------------------------------------------------
-
-
-def _twisted_cubic(t: Any) -> tuple[Any, ...]:
-    return t, t * t, t * t * t
-
-
-def _rational_normal_curve(t: Any) -> tuple[Any, ...]:
-    return t, t * t, t * t * t, t * t * t * t
-
-
-def _viviani(angle: CosineSine) -> tuple[Any, ...]:
-    c, s = angle
-    return c * c, c * s, s
-
-
-def _crown(angle: CosineSine) -> tuple[Any, ...]:
-    c, s = angle
-    return c, s, s * (3 - 4 * s * s)  # the last one is the sine of three times the angle
-
-
-def _x_axis(t: Any) -> tuple[Any, ...]:
-    return t, 0, 0
-
-
-def _y_axis(t: Any) -> tuple[Any, ...]:
-    return 0, t, 0
-
-
-def _z_axis(t: Any) -> tuple[Any, ...]:
-    return 0, 0, t
-
-
-def _cyclic(t: Any) -> tuple[Any, ...]:
-    return t, 1 / t, -t, -1 / t
-
-
-def _cyclic_reversed(t: Any) -> tuple[Any, ...]:
-    return t, -1 / t, -t, 1 / t
-
+# fmt: off
+PLANE_CURVES = (
+    _curve("circle", "x**2 + y**2 - 1", chart("c, s", _ROUND),
+           degree=2, size=1.0, sampling="all of it"),
+    _curve("ellipse", "4*x**2 + 36*y**2 - 9", chart("3*c/2, s/2", _ROUND),
+           degree=2, size=1.0112, sampling="all of it, of half axes 3/2 and 1/2"),
+    _curve("parabola", "y - x**2", chart("t, t*t", _UNIT),
+           degree=2, size=0.7111, sampling="-1 ≤ x ≤ 1"),
+    _curve("hyperbola", "x*y - 1",
+           Charts(Chart("t, 1/t", _POSITIVE), Chart("t, 1/t", _NEGATIVE)),
+           degree=2, size=2.1296, sampling="both branches, 1/3 ≤ |x| ≤ 3"),
+    _curve("line-pair", "(2*x - y)*(x + y - 1)",
+           Charts(Chart("t, 2*t", _UNIT), Chart("t, 1 - t", _UNIT)),
+           degree=2, size=1.2315, sampling="both lines, -1 ≤ x ≤ 1"),
+    _curve("nodal-cubic", "y**2 - x**3 - x**2",
+           chart("t*t - 1, t*(t*t - 1)", Interval("t", -1.5, 1.5)),
+           degree=3, size=1.0937, sampling="the loop, and both arms to x = 5/4"),
+    _curve("cuspidal-cubic", "y**2 - x**3", chart("t*t, t*t*t", _UNIT),
+           degree=3, size=0.6085, sampling="0 ≤ x ≤ 1"),
+    _curve("elliptic-curve", _ELLIPTIC, LineSections(Polynomial(_ELLIPTIC, XY), 3, radius=2.0),
+           degree=3, size=1.091, sampling="the oval, and the branch within the disk of radius 2"),
+    _curve("lemniscate", "(x**2 + y**2)**2 - x**2 + y**2",
+           chart("c/(1 + s*s), s*c/(1 + s*s)", _ROUND),
+           degree=4, size=0.676, sampling="all of it"),
+    _curve("lissajous",
+           "4*(y**2 - 2*x**2)**2 - 4*(y**2 - 2*x**2)*(1 - 4*x**2) + x**2*(1 - 4*x**2)**2",
+           chart("2*s*c, s*(3 - 4*s*s)", _ROUND),
+           degree=6, size=0.9247, sampling="all of it: sines of twice and of three times an angle"),
+)
 
 SPACE_CURVES = (
-    Variety(
-        name="twisted-cubic",
-        variables=("x", "y", "z"),
-        equations=("x**2 - y", "x*y - z", "x*z - y**2"),
-        dimension=1,
-        degree=3,
-        size=0.8937,
-        sampling="-1 ≤ x ≤ 1",
-        sampler=chart(_twisted_cubic, Interval(-1, 1)),
-    ),
-    Variety(
-        name="rational-normal-curve",
-        variables=("x0", "x1", "x2", "x3"),
-        # Minors of [[1, x0, x1, x2], [x0, x1, x2, x3]].
-        equations=(
-            "x1 - x0**2",
-            "x2 - x0*x1",
-            "x3 - x0*x2",
-            "x0*x2 - x1**2",
-            "x0*x3 - x1*x2",
-            "x1*x3 - x2**2",
-        ),
-        dimension=1,
-        degree=4,
-        size=0.9869,
-        sampling="-1 ≤ x0 ≤ 1",
-        sampler=chart(_rational_normal_curve, Interval(-1, 1)),
-    ),
-    Variety(
-        name="viviani",
-        variables=("x", "y", "z"),
-        equations=("x**2 + y**2 + z**2 - 1", "x**2 + y**2 - x"),
-        dimension=1,
-        degree=4,
-        size=0.8401,
-        sampling="all of it: where a sphere meets a cylinder of half its width, from within",
-        sampler=chart(_viviani, Angle()),
-    ),
-    Variety(
-        name="crown",
-        variables=("x", "y", "z"),
-        equations=("x**2 + y**2 - 1", "z - 3*y + 4*y**3"),
-        dimension=1,
-        degree=6,
-        size=1.1759,
-        sampling="all of it: a wave around a cylinder, three times up and down",
-        sampler=chart(_crown, Angle()),
-    ),
-    Variety(
-        name="axes",
-        variables=("x", "y", "z"),
-        equations=("x*y", "x*z", "y*z"),
-        dimension=1,
-        degree=3,
-        size=0.5774,
-        sampling="the three axes, from -1 to 1",
-        sampler=Charts(*(Chart(a, (Interval(-1, 1),)) for a in (_x_axis, _y_axis, _z_axis))),
-    ),
-    Variety(
-        name="cyclic-4",
-        variables=("x0", "x1", "x2", "x3"),
-        # The roots of the cyclic system x0 + x1 + x2 + x3, x0*x1 + x1*x2 + x2*x3 + x3*x0,
-        # x0*x1*x2 + x1*x2*x3 + x2*x3*x0 + x3*x0*x1, x0*x1*x2*x3 - 1: its first two equations are
-        # s + t and s*t for s = x0 + x2 and t = x1 + x3, so that both are zero.
-        equations=("x0 + x2", "x1 + x3", "x0**2*x1**2 - 1"),
-        dimension=1,
-        degree=4,
-        size=3.0117,
-        sampling="all four branches of two hyperbolas, 1/3 ≤ |x0| ≤ 3",
-        sampler=Charts(
-            *(
-                Chart(branch, (Interval(low, high),))
-                for branch in (_cyclic, _cyclic_reversed)
-                for low, high in ((1 / 3, 3), (-3, -1 / 3))
-            )
-        ),
-    ),
+    Variety("twisted-cubic", XYZ, ("x**2 - y", "x*y - z", "x*z - y**2"), dimension=1, degree=3,
+            size=0.8937, sampling="-1 ≤ x ≤ 1", sampler=chart("t, t*t, t*t*t", _UNIT)),
+    # Minors of [[1, x0, x1, x2], [x0, x1, x2, x3]].
+    Variety("rational-normal-curve", SPACE[:4],
+            ("x1 - x0**2", "x2 - x0*x1", "x3 - x0*x2", "x0*x2 - x1**2", "x0*x3 - x1*x2",
+             "x1*x3 - x2**2"),
+            dimension=1, degree=4, size=0.9869, sampling="-1 ≤ x0 ≤ 1",
+            sampler=chart("t, t*t, t*t*t, t*t*t*t", _UNIT)),
+    Variety("viviani", XYZ, ("x**2 + y**2 + z**2 - 1", "x**2 + y**2 - x"), dimension=1, degree=4,
+            size=0.8401,
+            sampling="all of it: where a sphere meets a cylinder of half its width, from within",
+            sampler=chart("c*c, c*s, s", _ROUND)),
+    Variety("crown", XYZ, ("x**2 + y**2 - 1", "z - 3*y + 4*y**3"), dimension=1, degree=6,
+            size=1.1759, sampling="all of it: a wave around a cylinder, three times up and down",
+            sampler=chart("c, s, s*(3 - 4*s*s)", _ROUND)),
+    Variety("axes", XYZ, ("x*y", "x*z", "y*z"), dimension=1, degree=3, size=0.5774,
+            sampling="the three axes, from -1 to 1",
+            sampler=Charts(*(Chart(each, _UNIT) for each in ("t, 0, 0", "0, t, 0", "0, 0, t")))),
+    # The roots of the cyclic system x0 + x1 + x2 + x3, x0*x1 + x1*x2 + x2*x3 + x3*x0,
+    # x0*x1*x2 + x1*x2*x3 + x2*x3*x0 + x3*x0*x1, x0*x1*x2*x3 - 1: its first two equations are
+    # s + t and s*t for s = x0 + x2 and t = x1 + x3, so that both are zero.
+    Variety("cyclic-4", SPACE[:4], ("x0 + x2", "x1 + x3", "x0**2*x1**2 - 1"), dimension=1,
+            degree=4, size=3.0117,
+            sampling="all four branches of two hyperbolas, 1/3 ≤ |x0| ≤ 3",
+            sampler=Charts(*(Chart(branch, part)
+                             for branch in ("t, 1/t, -t, -1/t", "t, -1/t, -t, 1/t")
+                             for part in (_POSITIVE, _NEGATIVE)))),
 )
-
-
-# --- Surfaces in space ----------------------------------------------------------------------------
-
-SpacePoint = tuple[Any, Any, Any]
-
-XYZ = ("x", "y", "z")
-
-
-def _sphere(longitude: CosineSine, latitude: CosineSine) -> SpacePoint:
-    (c, s), (width, height) = longitude, latitude
-    return width * c, width * s, height
-
-
-def _cylinder(angle: CosineSine, height: Any) -> SpacePoint:
-    c, s = angle
-    return c, s, height
-
-
-def _cone(angle: CosineSine, height: Any) -> SpacePoint:
-    c, s = angle
-    return height * c, height * s, height
-
-
-def _torus(around: CosineSine, tube: CosineSine) -> SpacePoint:
-    (c, s), (outwards, upwards) = around, tube
-    width = 1 + outwards / 2
-    return width * c, width * s, upwards / 2
-
-
-def _whitney_umbrella(u: Any, v: Any) -> SpacePoint:
-    return u * v, u, v * v
-
-
-def _cayley_cubic(first: CosineSine, second: CosineSine) -> SpacePoint:
-    (c, s), (d, t) = first, second
-    return c, d, c * d - s * t  # cosines of two angles and of their sum
-
-
-def _surface(
-    name: str, equation: str, *, degree: int, size: float, sampling: str, sampler: Sampler
-) -> Variety:
-    return Variety(name, XYZ, (equation,), 2, degree, size, sampling, sampler)
-
-
-# Of degree 4 and smooth, so that it has no rational parametrization.
-_TANGLECUBE = "80*(x**4 + y**4 + z**4) - 100*(x**2 + y**2 + z**2) + 59"
 
 SURFACES = (
-    _surface(
-        "sphere",
-        "x**2 + y**2 + z**2 - 1",
-        degree=2,
-        size=1.0,
-        sampling="all of it",
-        sampler=chart(_sphere, Angle(), Angle(-pi / 2, pi / 2)),
-    ),
-    _surface(
-        "cylinder",
-        "x**2 + y**2 - 1",
-        degree=2,
-        size=1.1547,
-        sampling="-1 ≤ z ≤ 1",
-        sampler=chart(_cylinder, Angle(), Interval(-1, 1)),
-    ),
-    _surface(
-        "cone",
-        "x**2 + y**2 - z**2",
-        degree=2,
-        size=1.0,
-        sampling="-1 ≤ z ≤ 1",
-        sampler=chart(_cone, Angle(), Interval(-1, 1)),
-    ),
-    _surface(
-        "torus",
-        "(4*x**2 + 4*y**2 + 4*z**2 + 3)**2 - 64*(x**2 + y**2)",
-        degree=4,
-        size=1.2247,
-        sampling="all of it, of radii 1 and 1/2",
-        sampler=chart(_torus, Angle(), Angle()),
-    ),
-    _surface(
-        "whitney-umbrella",
-        "x**2 - y**2*z",
-        degree=3,
-        size=0.7887,
-        sampling="-1 ≤ y ≤ 1 and 0 ≤ z ≤ 1, without its handle, the line x = y = 0 below z = 0",
-        sampler=chart(_whitney_umbrella, Interval(-1, 1), Interval(-1, 1)),
-    ),
-    _surface(
-        "cayley-cubic",
-        "x**2 + y**2 + z**2 - 2*x*y*z - 1",
-        degree=3,
-        size=1.1129,
-        sampling="its bounded piece between the four nodes, within the cube [-1, 1]^3",
-        sampler=chart(_cayley_cubic, Angle(), Angle()),
-    ),
-    _surface(
-        "clebsch-cubic",
-        CLEBSCH_EQUATION,
-        degree=3,
-        size=1.38,
-        sampling="within the ball of radius 2",
-        sampler=ClebschSampler(LineSections(Polynomial(CLEBSCH_EQUATION, XYZ), 3, radius=2.0)),
-    ),
-    _surface(
-        "tanglecube",
-        _TANGLECUBE,
-        degree=4,
-        size=1.289,
-        sampling="all of it",
-        sampler=LineSections(Polynomial(_TANGLECUBE, XYZ), degree=4, radius=2.0),
-    ),
+    _surface("sphere", "x**2 + y**2 + z**2 - 1", chart("d*c, d*s, e", _ROUND, _LATITUDE),
+             degree=2, size=1.0, sampling="all of it"),
+    _surface("cylinder", "x**2 + y**2 - 1", chart("c, s, t", _ROUND, _UNIT),
+             degree=2, size=1.1547, sampling="-1 ≤ z ≤ 1"),
+    _surface("cone", "x**2 + y**2 - z**2", chart("t*c, t*s, t", _ROUND, _UNIT),
+             degree=2, size=1.0, sampling="-1 ≤ z ≤ 1"),
+    _surface("torus", "(4*x**2 + 4*y**2 + 4*z**2 + 3)**2 - 64*(x**2 + y**2)",
+             chart("(1 + d/2)*c, (1 + d/2)*s, e/2", _ROUND, _SECOND),
+             degree=4, size=1.2247, sampling="all of it, of radii 1 and 1/2"),
+    _surface("whitney-umbrella", "x**2 - y**2*z", chart("u*t, u, t*t", _OTHER_UNIT, _UNIT),
+             degree=3, size=0.7887,
+             sampling="-1 ≤ y ≤ 1 and 0 ≤ z ≤ 1, without its handle, the line x = y = 0 below "
+                      "z = 0"),
+    # Cosines of two angles and of their sum.
+    _surface("cayley-cubic", "x**2 + y**2 + z**2 - 2*x*y*z - 1",
+             chart("c, d, c*d - s*e", _ROUND, _SECOND),
+             degree=3, size=1.1129,
+             sampling="its bounded piece between the four nodes, within the cube [-1, 1]^3"),
+    _surface("clebsch-cubic", CLEBSCH_EQUATION,
+             ClebschSampler(LineSections(Polynomial(CLEBSCH_EQUATION, XYZ), 3, radius=2.0)),
+             degree=3, size=1.38, sampling="within the ball of radius 2"),
+    _surface("tanglecube", _TANGLECUBE, LineSections(Polynomial(_TANGLECUBE, XYZ), 4, radius=2.0),
+             degree=4, size=1.289, sampling="all of it"),
 )
-
-
-# --- Varieties of several dimensions in spaces of four and more: embeddings of Veronese and Segre -
-
-
-def _veronese(s: Any, t: Any) -> tuple[Any, ...]:
-    return s, t, s * s, s * t, t * t
-
-
-def _segre(length: Any, column: CosineSine, row: CosineSine) -> tuple[Any, ...]:
-    return tuple(length * a * b for a in column for b in row)
-
-
-def _segre_2x3(
-    length: Any, column: CosineSine, longitude: CosineSine, latitude: CosineSine
-) -> tuple[Any, ...]:
-    (c, s), (width, height) = longitude, latitude
-    row = (width * c, width * s, height)
-    return tuple(length * a * b for a in column for b in row)
-
 
 EMBEDDINGS = (
-    Variety(
-        name="veronese",
-        variables=("x0", "x1", "x2", "x3", "x4"),
-        # Minors of the symmetric matrix [[1, x0, x1], [x0, x2, x3], [x1, x3, x4]].
-        equations=(
-            "x2 - x0**2",
-            "x3 - x0*x1",
-            "x4 - x1**2",
-            "x0*x3 - x1*x2",
-            "x0*x4 - x1*x3",
-            "x2*x4 - x3**2",
-        ),
-        dimension=2,
-        degree=4,
-        size=1.0933,
-        sampling="-1 ≤ x0 ≤ 1 and -1 ≤ x1 ≤ 1",
-        sampler=chart(_veronese, Interval(-1, 1), Interval(-1, 1)),
-    ),
-    Variety(
-        name="segre",
-        variables=("x0", "x1", "x2", "x3"),
-        # Matrices [[x0, x1], [x2, x3]] of rank 1 or 0.
-        equations=("x0*x3 - x1*x2",),
-        dimension=3,
-        degree=2,
-        size=0.7746,
-        sampling="within the unit ball: 2 × 2 matrices of determinant 0",
-        sampler=chart(_segre, Interval(0, 1), Angle(), Angle()),
-    ),
-    Variety(
-        name="segre-2x3",
-        variables=("x0", "x1", "x2", "x3", "x4", "x5"),
-        # Minors of [[x0, x1, x2], [x3, x4, x5]].
-        equations=("x0*x4 - x1*x3", "x0*x5 - x2*x3", "x1*x5 - x2*x4"),
-        dimension=4,
-        degree=3,
-        size=0.8165,
-        sampling="within the unit ball: 2 × 3 matrices of rank 1",
-        sampler=chart(_segre_2x3, Interval(0, 1), Angle(), Angle(), Angle(-pi / 2, pi / 2)),
-    ),
+    # Minors of the symmetric matrix [[1, x0, x1], [x0, x2, x3], [x1, x3, x4]].
+    Variety("veronese", SPACE[:5],
+            ("x2 - x0**2", "x3 - x0*x1", "x4 - x1**2", "x0*x3 - x1*x2", "x0*x4 - x1*x3",
+             "x2*x4 - x3**2"),
+            dimension=2, degree=4, size=1.0933, sampling="-1 ≤ x0 ≤ 1 and -1 ≤ x1 ≤ 1",
+            sampler=chart("t, u, t*t, t*u, u*u", _UNIT, _OTHER_UNIT)),
+    # Matrices [[x0, x1], [x2, x3]] of rank 1 or 0.
+    Variety("segre", SPACE[:4], ("x0*x3 - x1*x2",), dimension=3, degree=2, size=0.7746,
+            sampling="within the unit ball: 2 × 2 matrices of determinant 0",
+            sampler=chart("r*c*d, r*c*e, r*s*d, r*s*e", Interval("r", 0, 1), _ROUND, _SECOND)),
+    # Minors of [[x0, x1, x2], [x3, x4, x5]].
+    Variety("segre-2x3", SPACE, ("x0*x4 - x1*x3", "x0*x5 - x2*x3", "x1*x5 - x2*x4"), dimension=4,
+            degree=3, size=0.8165, sampling="within the unit ball: 2 × 3 matrices of rank 1",
+            sampler=chart("r*a*(d*c), r*a*(d*s), r*a*e, r*b*(d*c), r*b*(d*s), r*b*e",
+                          Interval("r", 0, 1), Angle("a", "b"), _ROUND, _LATITUDE)),
 )
+# fmt: on
 
 
 # --- All varieties by name ------------------------------------------------------------------------
 
 _CATALOGUE = {
     variety.name: variety
-    for variety in (GRID, *PLANE_CURVES, *SPACE_CURVES, *SURFACES, *EMBEDDINGS)
+    for variety in (POINTS, *PLANE_CURVES, *SPACE_CURVES, *SURFACES, *EMBEDDINGS)
 }
 
 

@@ -4,7 +4,7 @@ import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -91,9 +91,9 @@ class Reservoir:
     The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and Spirakis).
     """
 
-    rows: FloatArray
-    weights: FloatArray
-    keys: FloatArray
+    rows: Annotated[FloatArray, "n_kept n_features"]
+    weights: Annotated[FloatArray, "n_kept"]
+    keys: Annotated[FloatArray, "n_kept"]
     n_seen: int
 
     @classmethod

@@ -61,7 +61,7 @@ class Coordinates:
     """
 
     scaler: StandardScaler | None = None
-    columns: IntArray | None = None
+    columns: Annotated[IntArray | None, "n_columns"] = None
     maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
     preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
 
@@ -328,9 +328,13 @@ class LikelihoodView(LinearView):
     u log(1 + (ℓ - b) / u) with the unit u.
     """
 
-    log_masses: FloatArray = field(default_factory=lambda: np.zeros(0))
-    centers: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    factors: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    log_masses: Annotated[FloatArray, "n_clusters"] = field(default_factory=lambda: np.zeros(0))
+    centers: Annotated[FloatArray, "n_clusters n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
+    factors: Annotated[FloatArray, "n_rows n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
     bound: float = LARGEST_FLOAT
     unit: float = 1.0
 
@@ -429,9 +433,11 @@ class SpanView(LinearView):
     distance stands for the exact equations of all other directions, which are one projector.
     """
 
-    center: FloatArray = field(default_factory=lambda: np.zeros(0))
-    directions: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    variances: FloatArray = field(default_factory=lambda: np.zeros(0))
+    center: Annotated[FloatArray, "n_features"] = field(default_factory=lambda: np.zeros(0))
+    directions: Annotated[FloatArray, "n_directions n_features"] = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )
+    variances: Annotated[FloatArray, "n_directions"] = field(default_factory=lambda: np.zeros(0))
     rest: float = 1.0
 
     @lazy
@@ -558,7 +564,7 @@ class Mixture(View):
     n_clusters: int = 1
     smoothing: float = 0.0
     logarithm: bool = False
-    metric: FloatArray | None = None
+    metric: Annotated[FloatArray | None, "n_coordinates n_coordinates"] = None
 
     @property
     def common_metric(self) -> FloatArray | None:
@@ -713,8 +719,8 @@ class ConstantColumns:
     that do not say so.
     """
 
-    constant: BoolArray
-    values: FloatArray
+    constant: Annotated[BoolArray, "n_features"]
+    values: Annotated[FloatArray, "n_features"]
     least: float = 10.0
     relative: bool = False
 
@@ -767,8 +773,8 @@ class ColumnRanges:
     nearer to their own ideals than to the others, and may be zero however far they are from all.
     """
 
-    middles: FloatArray
-    half_widths: FloatArray
+    middles: Annotated[FloatArray, "n_features"]
+    half_widths: Annotated[FloatArray, "n_features"]
 
     def __call__(self, X: Array, /, features: IntArray | EllipsisType = ...) -> Array:
         """Return what each column adds: its distance in half widths where that is large."""
@@ -794,9 +800,9 @@ class Normal:
     """
 
     score: float
-    mean: FloatArray
-    spread: FloatArray
-    units: FloatArray | None = None
+    mean: Annotated[FloatArray, "n_features"]
+    spread: Annotated[FloatArray, "n_features"]
+    units: Annotated[FloatArray | None, "n_features"] = None
 
 
 @dataclass(frozen=True, eq=False)

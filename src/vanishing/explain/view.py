@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -33,9 +33,9 @@ class Component:
     """
 
     ideal: VanishingIdeal
-    center: FloatArray
-    typical: FloatArray
-    weights: FloatArray
+    center: Annotated[FloatArray, "n_polynomials"]
+    typical: Annotated[FloatArray, "n_polynomials"]
+    weights: Annotated[FloatArray, "n_polynomials"]
 
     def restrict(self, weights: FloatArray) -> "Component":
         """Return the component with other weights, without polynomials whose weight is zero."""

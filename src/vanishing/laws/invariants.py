@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -112,8 +112,8 @@ class Invariant(Law):
         not used.
     """
 
-    levels: FloatArray
-    level_errors: FloatArray
+    levels: Annotated[FloatArray, "n_trajectories"]
+    level_errors: Annotated[FloatArray, "n_trajectories"]
 
     @property
     def latex(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -72,15 +72,15 @@ class Law:
     """
 
     names: tuple[str, ...]
-    exponents: IntArray
-    coefficients: FloatArray
-    standard_errors: FloatArray
+    exponents: Annotated[IntArray, "n_terms names"]
+    coefficients: Annotated[FloatArray, "n_terms"]
+    standard_errors: Annotated[FloatArray, "n_terms"]
     extent: float
     p_value: float
-    rows: IntArray
+    rows: Annotated[IntArray, "n_rows"]
     bits: float | None = field(default=None, kw_only=True)
-    resolution: FloatArray | None = field(default=None, kw_only=True)
-    logs: BoolArray | None = field(default=None, kw_only=True)
+    resolution: Annotated[FloatArray | None, "names"] = field(default=None, kw_only=True)
+    logs: Annotated[BoolArray | None, "n_terms names"] = field(default=None, kw_only=True)
     n_broken: int = field(default=0, kw_only=True)
 
     @property

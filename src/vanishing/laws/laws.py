@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -67,14 +67,14 @@ class Laws(Equations):
     """
 
     equations: tuple[Law, ...]
-    noise: float | FloatArray
+    noise: Annotated[float | FloatArray, "names"]
     names: tuple[str, ...]
-    spreads: FloatArray
-    ranges: FloatArray
-    whole: BoolArray
+    spreads: Annotated[FloatArray, "names"]
+    ranges: Annotated[FloatArray, "2 names"]
+    whole: Annotated[BoolArray, "names"]
     n_rows: int
     notes: tuple[str, ...] = ()
-    units: FloatArray | None = None
+    units: Annotated[FloatArray | None, "names"] = None
     proportional: bool = False
 
     def __getitem__(self, index: int) -> Law:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from array_api_compat import is_numpy_array, is_torch_array
@@ -48,10 +48,10 @@ class Complement:
     coefficients of equations that hold approximately.
     """
 
-    lower: FloatArray
-    middle: FloatArray
+    lower: Annotated[FloatArray, "n_exact rank"]
+    middle: Annotated[FloatArray, "rank rank"]
     scale: float
-    others: FloatArray
+    others: Annotated[FloatArray, "n_features n_others"]
 
     @classmethod
     def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":
@@ -132,12 +132,12 @@ class DegreeBlock:
     mean square of each vanishing polynomial on the points it was fitted to.
     """
 
-    left: IntArray
-    right: IntArray
-    projection: FloatArray
-    nonvanishing: FloatArray
-    vanishing: FloatArray | Complement
-    extents: FloatArray
+    left: Annotated[IntArray, "n_candidates"]
+    right: Annotated[IntArray, "n_candidates"]
+    projection: Annotated[FloatArray, "n_lower n_candidates"]
+    nonvanishing: Annotated[FloatArray, "n_candidates n_nonvanishing"]
+    vanishing: Annotated[FloatArray | Complement, "n_candidates n_vanishing"]
+    extents: Annotated[FloatArray, "n_vanishing"]
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -6,7 +6,7 @@ corners.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -93,8 +93,8 @@ class OrderIdeal:
         if there are none.
     """
 
-    terms: IntArray
-    leading_terms: IntArray
+    terms: Annotated[IntArray, "n_terms n_features"]
+    leading_terms: Annotated[IntArray, "n_vanishing n_features"]
     order: str
     sparsity: float
 
