@@ -18,12 +18,10 @@ class Limits:
         Of X and Y together.
     degree : int, default=8
         Largest degree.
-    header_seconds : float, default=10.0
-        Time in which the headers of a request have to arrive; then the connection is closed.
     body_bytes : int, default=1_000_000
         Size of a request.
     body_seconds : float, default=10.0
-        Time in which the rest of a request has to arrive.
+        Time in which the body of a request has to arrive.
     work_seconds : float, default=5.0
         Time for the work of one request; then the process that does it is killed and replaced.
     workers : int, default=2
@@ -31,10 +29,7 @@ class Limits:
     queue : int, default=500
         Requests that may wait for a process; more are told that the server is busy.
     queue_seconds : float, default=10.0
-        How long a request waits before it is told so. Requests that would probably wait longer are
-        told so at once.
-    kept_bytes : int, default=32_000_000
-        Size of the answers that are kept for equal requests.
+        How long a request waits before it is told so.
     table_bytes : int, default=5_000_000
         Size of a table whose laws are searched.
     table_columns : int, default=100
@@ -47,28 +42,24 @@ class Limits:
 
     points: int = 5000
     degree: int = 8
-    header_seconds: float = 10.0
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
     work_seconds: float = 5.0
     workers: int = 2
     queue: int = 500
     queue_seconds: float = 10.0
-    kept_bytes: int = 32_000_000
     table_bytes: int = 5_000_000
     table_columns: int = 100
     table_seconds: float = 60.0
     searches: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("points", "degree", "body_bytes", "workers", "table_bytes", "table_columns",
-                     "searches"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds",
-                     "kept_bytes", "table_seconds"):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+        for name, value in vars(self).items():
+            if name == "queue" or name.endswith("_seconds"):
+                if value < 0:
+                    raise ValueError(f"{name} must not be negative, got {value!r}")
+            elif value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
 
 
 # --- Answers other than the one that was asked for ------------------------------------------------
@@ -77,18 +68,8 @@ class Limits:
 class RefusalError(Exception):
     """A request that is not answered, and why: what was expected, what came, what helps.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    error : str
-        A word for programs, such as "too-many-points".
-    expected, got, remedy : str
-        For people. None of them may name anything of the machine.
-    retry_after : int, optional
-        Seconds after which the same request may succeed.
-    message : str, optional
-        All of this as a sentence, where the usual one is clumsy.
+    ``error`` is a word for programs, such as "too-many-points"; the others are for people, and none
+    of them names anything of the machine. ``message`` replaces the sentence made of them.
     """
 
     def __init__(
@@ -142,23 +123,12 @@ def internal_error() -> RefusalError:
 
 
 async def read_json(request: Any, limits: Limits) -> bytes:
-    """Read the body of a request that says it is JSON.
-
-    Parameters
-    ----------
-    request : starlette.requests.Request
-    limits : Limits
-
-    Raises
-    ------
-    RefusalError
-        If it is too large, too slow, or of another type.
-    """
+    """Read the body of a request that says it is JSON; refuse others, large and slow ones."""
     _check_kind(request, "application/json", "not-json", "Send JSON.")
     return await _read(request, limits, limits.body_bytes, "Send fewer points.")
 
 
-async def read_table(request: Any, limits: Limits) -> bytes:
+async def read_csv(request: Any, limits: Limits) -> bytes:
     """Read the body of a request as the content of a CSV file; refuse as ``read_json`` does."""
     _check_kind(request, "text/csv", "not-csv", "Send a CSV file.")
     return await _read(request, limits, limits.table_bytes, "Keep a part of the rows.")
