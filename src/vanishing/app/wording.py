@@ -96,6 +96,15 @@ MOST_SHOWN_COLUMNS = 40
 MOST_IN_FULL = 1e9
 
 
+#: Letters of a name in a formula, which does not break inside of a name.
+LONGEST_NAME = 24
+
+
+def as_sentence(text: str) -> str:
+    """Write a note as a sentence."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
 def count_things(number: int, what: str) -> str:
     """Write a number of things: "1 row", "1200 rows"."""
     return f"{number} {what}{'' if number == 1 else 's'}"

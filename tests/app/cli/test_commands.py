@@ -587,7 +587,9 @@ def test_names_of_rows_that_are_none(call, tables, models):
     done = call("explain", "-", *arguments, given=named.encode())
     assert done.code == 3
     assert "has no row '999'" in done.err
-    assert "names the rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
+    assert (
+        "names the rows: r0, r1, r2, r3, r4, r5, r6, r7 and 1 more; pass one of these" in done.err
+    )
     assert "np." not in done.err
 
 

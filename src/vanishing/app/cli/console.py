@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -120,6 +120,25 @@ def note(text: str) -> None:
     """Write a line to standard error, unless the user wants none."""
     if not state.quiet:
         complain(fit_width(f"note: {text}", sys.stderr))
+
+
+def note_files(*paths: str | None) -> None:
+    """Say which files were written."""
+    for path in paths:
+        if path not in (None, "-"):
+            note(f"wrote {path}")
+
+
+#: Lines of a list: more push what was said first out of a small terminal.
+MOST_LINES = 20
+#: Names that an error or a note lists: as many as a line holds.
+MOST_NAMED = 8
+
+
+def list_some(names: Sequence[str], between: str = ", ") -> str:
+    """Write names in a row, the first ones if they are many."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return between.join(names[:MOST_NAMED]) + more
 
 
 def emit(value: Any) -> None:

@@ -10,7 +10,16 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
-from vanishing.app.cli.console import ModelError, bar, cell, out, say, working
+from vanishing.app.cli.console import (
+    MOST_LINES,
+    ModelError,
+    bar,
+    cell,
+    list_some,
+    out,
+    say,
+    working,
+)
 from vanishing.app.cli.models import (
     choose_ideal,
     coordinate_names,
@@ -23,7 +32,7 @@ from vanishing.app.cli.models import (
     preprocessing,
     threshold_of,
 )
-from vanishing.app.wording import describe_distance, measure_distance
+from vanishing.app.wording import count_things, describe_distance, measure_distance
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
@@ -154,10 +163,8 @@ def carry_back(model: Any, key: str) -> Written:
 
 # --- A model in words, tables and JSON ------------------------------------------------------------
 
-#: Of more than these, the first are shown.
-MOST_LINES = 20
-#: Of more terms than these, the largest are shown.
-TERMS = 12
+#: Of more terms than these, the largest are shown: an equation is two or three lines long.
+MOST_LINE_TERMS = 12
 
 
 def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
@@ -225,18 +232,17 @@ def describe(model: Any, table: Table, *, raw: bool) -> None:
             say(f"  {line}")
         say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
-    show_equations(model, None, terms=TERMS, table=None if raw else table, mix=True)
+    show_equations(model, None, terms=MOST_LINE_TERMS, table=None if raw else table, mix=True)
 
 
 def headline(model: Any) -> str:
     """Return one line about a model."""
     names = feature_names(model)
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     found = [ideal.basis_.count() for ideal in ideals_of(model).values()]
-    what = f"{kind_of(model)}: {_many(sum(found), 'equation')}"
+    what = f"{kind_of(model)}: {count_things(sum(found), 'equation')}"
     if len(found) > 1:
         what += f" of {len(found)} ideals"
-    return f"{what} in {_many(len(names), 'column')} ({shown})"
+    return f"{what} in {count_things(len(names), 'column')} ({list_some(names)})"
 
 
 def show_equations(
@@ -327,7 +333,3 @@ def show_basis(model: Any, name: str | None) -> None:
         cells = [str(getattr(trace, column)) for column in columns]
         table.add_row(*cells, f"{trace.tol:.3g}")
     out().print(table)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -65,6 +65,7 @@ class Limits:
 # --- Answers other than the one that was asked for ------------------------------------------------
 
 
+@dataclass(eq=False)
 class RefusalError(Exception):
     """A request that is not answered, and why: what was expected, what came, what helps.
 
@@ -72,31 +73,19 @@ class RefusalError(Exception):
     of them names anything of the machine. ``message`` replaces the sentence made of them.
     """
 
-    def __init__(
-        self,
-        status: int,
-        error: str,
-        *,
-        expected: str,
-        got: str,
-        remedy: str,
-        retry_after: int | None = None,
-        message: str | None = None,
-    ) -> None:
-        super().__init__(error)
-        self.status = status
-        self.error = error
-        self.expected = expected
-        self.got = got
-        self.remedy = remedy
-        self.retry_after = retry_after
-        self.message = message or f"Expected {expected}; got {got}. {remedy}"
+    status: int
+    error: str
+    expected: str
+    got: str
+    remedy: str
+    retry_after: int | None = None
+    message: str = ""
 
     def body(self) -> dict[str, Any]:
         """Return the answer as it is sent."""
         return {
             "error": self.error,
-            "message": self.message,
+            "message": self.message or f"Expected {self.expected}; got {self.got}. {self.remedy}",
             "expected": self.expected,
             "got": self.got,
             "remedy": self.remedy,
@@ -112,9 +101,9 @@ def internal_error() -> RefusalError:
     return RefusalError(
         500,
         "internal",
-        expected="an answer",
-        got="an error inside the server",
-        remedy="The terminal of the server shows it; please report it together with the link of "
+        "an answer",
+        "an error inside the server",
+        "The terminal of the server shows it; please report it together with the link of "
         "this page.",
     )
 
@@ -142,11 +131,7 @@ def _check_kind(request: Any, expected: str, error: str, remedy: str) -> None:
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != expected:
         raise RefusalError(
-            415,
-            error,
-            expected=f"the content type {expected}",
-            got=repr(kind[:60]) if kind else "none",
-            remedy=remedy,
+            415, error, f"the content type {expected}", repr(kind[:60]) if kind else "none", remedy
         )
 
 
@@ -158,9 +143,9 @@ async def _read(request: Any, limits: Limits, most: int, remedy: str) -> bytes:
         raise RefusalError(
             408,
             "too-slow-to-arrive",
-            expected=f"a request that arrives within {limits.body_seconds:g} s",
-            got="a part of it",
-            remedy="Send it again.",
+            f"a request that arrives within {limits.body_seconds:g} s",
+            "a part of it",
+            "Send it again.",
         ) from None
 
 
@@ -184,9 +169,9 @@ def parse_json(content: bytes) -> Any:
         raise RefusalError(
             422,
             "not-json",
-            expected="JSON",
-            got=f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
-            remedy="Send numbers, lists and objects as defined in RFC 8259.",
+            "JSON",
+            f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
+            "Send numbers, lists and objects as defined in RFC 8259.",
         ) from None
 
 
@@ -195,10 +180,4 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _too_large(most: int, got: str, remedy: str) -> RefusalError:
-    return RefusalError(
-        413,
-        "too-large",
-        expected=f"a request of at most {most} bytes",
-        got=got,
-        remedy=remedy,
-    )
+    return RefusalError(413, "too-large", f"a request of at most {most} bytes", got, remedy)

@@ -117,9 +117,9 @@ class Guard:
             raise RefusalError(
                 421,
                 "unknown-host",
-                expected="a request to a name of this server",
-                got=repr(header[:80]),
-                remedy="Open the address that the server printed when it started.",
+                "a request to a name of this server",
+                repr(header[:80]),
+                "Open the address that the server printed when it started.",
             )
 
 
@@ -130,9 +130,9 @@ def _check_origin(headers: dict[str, str]) -> None:
         raise RefusalError(
             403,
             "cross-origin",
-            expected="a request from the playground's own page",
-            got=f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
-            remedy="Use the page itself, or a program that is not a browser.",
+            "a request from the playground's own page",
+            f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
+            "Use the page itself, or a program that is not a browser.",
         )
 
 
@@ -457,9 +457,9 @@ async def _not_found(request: Any, _: Exception) -> Any:
         RefusalError(
             404,
             "not-found",
-            expected="an address of the playground",
-            got="another one",
-            remedy=f"Its pages are {', '.join(PAGES)}.",
+            "an address of the playground",
+            "another one",
+            f"Its pages are {', '.join(PAGES)}.",
         ),
     )
 
@@ -470,9 +470,9 @@ async def _wrong_method(request: Any, _: Exception) -> Any:
         RefusalError(
             405,
             "wrong-method",
-            expected="GET for pages, POST for tasks",
-            got=repr(request.method[:20]),
-            remedy="Send the other one.",
+            "GET for pages, POST for tasks",
+            repr(request.method[:20]),
+            "Send the other one.",
         ),
     )
 

@@ -94,17 +94,17 @@ class Worker:
             raise RefusalError(
                 504,
                 "too-slow",
-                expected=f"work of at most {seconds:g} s",
-                got="more, so it was stopped",
-                remedy=TOO_SLOW.get(task, "Use fewer points or a lower degree."),
+                f"work of at most {seconds:g} s",
+                "more, so it was stopped",
+                TOO_SLOW.get(task, "Use fewer points or a lower degree."),
             ) from None
         except (EOFError, ConnectionError):
             raise RefusalError(
                 500,
                 "worker-ended",
-                expected="an answer",
-                got="the end of the process that worked on it",
-                remedy="Another one takes its place: try again, with less data if that fails.",
+                "an answer",
+                "the end of the process that worked on it",
+                "Another one takes its place: try again, with less data if that fails.",
                 retry_after=1,
             ) from None
 
@@ -209,9 +209,9 @@ def busy(got: str) -> RefusalError:
     return RefusalError(
         503,
         "busy",
-        expected="a free process",
-        got=got,
-        remedy="The server is busy: try again in a second.",
+        "a free process",
+        got,
+        "The server is busy: try again in a second.",
         retry_after=1,
     )
 

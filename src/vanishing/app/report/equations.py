@@ -16,7 +16,7 @@ from vanishing.app.report.content import (
     format_power,
     raise_power,
 )
-from vanishing.app.wording import have_enough_rows
+from vanishing.app.wording import LONGEST_NAME, have_enough_rows
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
@@ -34,8 +34,6 @@ from vanishing.polynomials.monomials import AffineMap, count
 MOST_FORMULA_TERMS = 14
 #: Digits of the coefficients of tidied equations, at least: those of most tables.
 TIDY_DIGITS = 6
-#: Letters of a name in a formula, which does not break inside of a name.
-LONGEST_NAME = 24
 #: Rows on which the sizes of terms and the noise are taken: they are known to a few percent then.
 MEASURED_ROWS = 1000
 

@@ -21,14 +21,13 @@ from vanishing.app.report.content import (
     take_rows,
 )
 from vanishing.app.report.equations import (
-    LONGEST_NAME,
     MOST_FORMULA_TERMS,
     TIDY_DIGITS,
     draw_spectra,
     list_formulas,
 )
 from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import describe_distance, is_exact, measure_distance
+from vanishing.app.wording import LONGEST_NAME, describe_distance, is_exact, measure_distance
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
