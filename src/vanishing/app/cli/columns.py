@@ -20,7 +20,7 @@ from vanishing.app.wording import (
     have_enough_rows,
 )
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, Stray, Texts
+from vanishing.data.csv_files import OpenTable, Stray
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import significant
 from vanishing.laws.laws import FEWEST_ROWS
@@ -126,8 +126,10 @@ def describe_table(path: str, reading: Reading) -> Description:
                 name = opened.shown_names[j]
                 numbers = values[:, features.index(j)]
                 described = _describe_numbers(name, numbers)
-                if have_lost_digits(numbers[:, None])[0] and _are_rounded(opened.texts(j), numbers):
-                    described = replace(described, kind=ROUNDED, spread=None)
+                if have_lost_digits(numbers[:, None])[0]:
+                    n_cells = len(set(opened.texts(j).tolist()))
+                    if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
+                        described = replace(described, kind=ROUNDED, spread=None)
                 columns.append(replace(described, unit=units.get(j, "")))
         n_rows = len(opened.texts(texts[0])) if values is None else len(values)
     if values is None:
@@ -173,11 +175,6 @@ def _describe_numbers(name: str, values: FloatArray) -> Column:
     return Column(name, kind, missing, low, high, spread if isfinite(spread) else None)
 
 
-def _are_rounded(texts: Texts, values: FloatArray) -> bool:
-    """Say whether cells differ whose numbers are equal."""
-    return len(set(texts.tolist())) > len(np.unique(values))
-
-
 def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]]:
     """Group columns that hold the same numbers and lack the same cells; constants do not count."""
     groups: dict[bytes, list[str]] = {}
@@ -204,16 +201,13 @@ def suggest(found: Description) -> list[tuple[str, str]]:
         (f"vanishing laws {table}", "equations that the columns obey"),
         (f"vanishing check {table}{id_option}", "cells that break them"),
     ]
+    drop = f" --drop {shlex.quote(','.join(found.switches))}" if found.switches else ""
     if found.n_complete:
         suggested += [
             (f"vanishing detect {table}{id_option}", "rows unlike the others"),
-            (f"vanishing fit {table}{_drop(found.switches)}", "a model of all equations"),
+            (f"vanishing fit {table}{drop}", "a model of all equations"),
         ]
     return suggested
-
-
-def _drop(names: Sequence[str]) -> str:
-    return f" --drop {shlex.quote(','.join(names))}" if names else ""
 
 
 def remarks(found: Description) -> list[str]:

@@ -198,7 +198,7 @@ def check_strays(found: Any, table: Any) -> Any:
 
     from vanishing.laws.check import Check, list_texts
 
-    texts = _texts_of(table)
+    texts = {(each.row - 1, each.column): each.text for each in table.strays}
     rows = sorted({row for row, _ in texts})
     if not rows:
         return Check(())
@@ -212,10 +212,6 @@ def check_strays(found: Any, table: Any) -> Any:
     )
     kept = [each for each in checked.rows if any(fix.text for fix in each.fixes)]
     return Check(checked.laws, [replace(each, row=rows[each.row]) for each in kept], len(table))
-
-
-def _texts_of(table: Any) -> dict[tuple[int, str], str]:
-    return {(each.row - 1, each.column): each.text for each in table.strays}
 
 
 def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:

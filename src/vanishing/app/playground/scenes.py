@@ -155,8 +155,9 @@ def gallery(*, normal: str) -> dict[str, Any]:
     Images are texts: the grey level of each pixel, 0 to 16, as a character from "0" to "@".
     """
     images, detector = _images(), _detector(normal)
+    levels = np.rint(16 * images.test_images).astype(int).tolist()
     return {
-        "images": [_as_text(image) for image in images.test_images],
+        "images": ["".join(chr(ord("0") + level) for level in image) for image in levels],
         "labels": images.test_labels.tolist(),
         "isNormal": _is_normal(images.test_labels, normal).tolist(),
         "scores": (-detector.score_samples(images.test_images)).tolist(),
@@ -226,7 +227,3 @@ def _is_normal(labels: IntArray, normal: str) -> BoolArray:
     if normal in ("even", "odd"):
         return np.asarray(labels % 2 == (normal == "odd"))
     return np.asarray(labels == int(normal))
-
-
-def _as_text(image: FloatArray) -> str:
-    return "".join(chr(48 + grey) for grey in np.rint(16 * image).astype(int).tolist())

@@ -82,6 +82,8 @@ class Guard:
         if scope["type"] != "http":
             return  # the server closes connections of other kinds
 
+        from starlette.requests import ClientDisconnect
+
         begun = False
 
         async def send_with_headers(message: Any) -> None:
@@ -96,20 +98,16 @@ class Guard:
             self._check_host(headers.get("host", ""))
             if scope["path"].startswith("/api/"):
                 _check_origin(headers)
+            await self.app(scope, receive, send_with_headers)
         except RefusalError as refusal:
-            await _send(refusal, send_with_headers)
-        else:
-            from starlette.requests import ClientDisconnect
-
-            try:
-                await self.app(scope, receive, send_with_headers)
-            except ClientDisconnect:
-                return  # in the middle of a request: nobody is there to be answered
-            except Exception:
-                # Here and not by Starlette, whose own answer would come without the headers.
-                if not begun:
-                    await _send(internal_error(), send_with_headers)
-                raise
+            await _answer(refusal)(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return  # in the middle of a request: nobody is there to be answered
+        except Exception:
+            # Here and not by Starlette, whose own answer would come without the headers.
+            if not begun:
+                await _answer(internal_error())(scope, receive, send_with_headers)
+            raise
 
     def _check_host(self, header: str) -> None:
         name = _without_port(header).lower().rstrip(".")
@@ -124,7 +122,7 @@ class Guard:
 
 
 def _check_origin(headers: dict[str, str]) -> None:
-    """Refuse what the page of another origin sent; programs that are no browsers send neither."""
+    """Refuse what the page of another origin sent; only browsers send these headers."""
     site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
     if site != "same-origin" or (origin is not None and _netloc(origin) != headers["host"]):
         raise RefusalError(
@@ -154,13 +152,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-async def _send(refusal: RefusalError, send: Any) -> None:
-    body = json.dumps(refusal.body()).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 # --- The application: which address gives what ----------------------------------------------------
@@ -233,6 +224,7 @@ def create_app(
     import_extra("starlette", extra="web", purpose="the playground")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
@@ -247,6 +239,13 @@ def create_app(
         finally:
             await workers.stop()
 
+    about = {
+        "points": chosen.points,
+        "degree": chosen.degree,
+        "curves": CURVES,
+        "tableBytes": chosen.table_bytes,
+    }
+
     class Files(StaticFiles):
         def file_response(self, *arguments: Any, **keywords: Any) -> Any:
             response = super().file_response(*arguments, **keywords)
@@ -255,8 +254,11 @@ def create_app(
 
     app = Starlette(
         routes=[
-            *(Route(path, _page(path)) for path in PAGES),
-            Route("/api/about", _about(chosen)),
+            *(
+                Route(path, _always(HTMLResponse(make_page(path), headers=REVALIDATE)))
+                for path in PAGES
+            ),
+            Route("/api/about", _always(JSONResponse(about, headers=NO_STORE))),
             *(
                 Route(f"/api/{task}", _endpoint(task, read, workers), methods=["POST"])
                 for task, read in _readers(chosen).items()
@@ -265,11 +267,7 @@ def create_app(
             Mount("/static", Files(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
-        exception_handlers={
-            RefusalError: _refused,
-            404: _not_found,
-            405: _wrong_method,
-        },
+        exception_handlers={404: _not_found, 405: _wrong_method},
         lifespan=lifespan,
     )
     app.state.workers = workers
@@ -406,17 +404,6 @@ async def _wait_for_end(receive: Any) -> None:
         pass
 
 
-def _page(path: str) -> Handler:
-    from starlette.responses import HTMLResponse
-
-    whole = make_page(path)
-
-    async def page(_: Any) -> Any:
-        return HTMLResponse(whole, headers=REVALIDATE)
-
-    return page
-
-
 def make_page(path: str) -> str:
     """Return the page at an address, one of ``PAGES``, as HTML."""
     about = PAGES[path]
@@ -429,52 +416,31 @@ def make_page(path: str) -> str:
     return frame.substitute(about, links=links, content=content.rstrip("\n"))
 
 
-def _about(limits: Limits) -> Handler:
-    from starlette.responses import JSONResponse
-
-    about = {
-        "points": limits.points,
-        "degree": limits.degree,
-        "curves": CURVES,
-        "tableBytes": limits.table_bytes,
-    }
+def _always(response: Any) -> Handler:
+    """Return what answers every request with the same response."""
 
     async def answer(_: Any) -> Any:
-        return JSONResponse(about, headers=NO_STORE)
+        return response
 
     return answer
 
 
-async def _refused(_: Any, refusal: RefusalError) -> Any:
+def _answer(refusal: RefusalError) -> Any:
     from starlette.responses import JSONResponse
 
     return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | refusal.headers())
 
 
-async def _not_found(request: Any, _: Exception) -> Any:
-    return await _refused(
-        request,
-        RefusalError(
-            404,
-            "not-found",
-            "an address of the playground",
-            "another one",
-            f"Its pages are {', '.join(PAGES)}.",
-        ),
+async def _not_found(*_: Any) -> Any:
+    remedy = f"Its pages are {', '.join(PAGES)}."
+    return _answer(
+        RefusalError(404, "not-found", "an address of the playground", "another one", remedy)
     )
 
 
 async def _wrong_method(request: Any, _: Exception) -> Any:
-    return await _refused(
-        request,
-        RefusalError(
-            405,
-            "wrong-method",
-            "GET for pages, POST for tasks",
-            repr(request.method[:20]),
-            "Send the other one.",
-        ),
-    )
+    expected, got = "GET for pages, POST for tasks", repr(request.method[:20])
+    return _answer(RefusalError(405, "wrong-method", expected, got, "Send the other one."))
 
 
 # --- Running the playground on this computer ------------------------------------------------------
@@ -556,7 +522,7 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say why there is none."""
-    if not 0 <= port <= 65535:
+    if port not in range(2**16):
         raise ValueError(f"port must be from 0 to 65535, got {port}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

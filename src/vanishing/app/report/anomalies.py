@@ -61,7 +61,7 @@ def anomalies_section(
             return element("div", cards, class_="cards")
 
         found.append(element("p", _how_to_read(given)))
-        found += fold_rest(detailed, show_cards, f"{unit} in detail", is_large=True)
+        found += fold_rest(detailed, show_cards, unit, is_large=True)
     if note:
         found.append(element("p", note, class_="note"))
     if others:
@@ -145,7 +145,9 @@ def _list_rows(given: Given, explained: Explanations, rows: Sequence[int], capti
         cells: list[object] = [
             given.ids[row],
             format_score(float(given.scores[row])),
-            _score_bar(float(given.scores[row]) / largest, anomalous=bool(given.anomalous[row])),
+            draw_bar(
+                float(given.scores[row]) / largest, "more" if given.anomalous[row] else "rest"
+            ),
         ]
         if has_fixes:
             cells.append(_write_fix(explained.get(row)))
@@ -155,9 +157,9 @@ def _list_rows(given: Given, explained: Explanations, rows: Sequence[int], capti
     return make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
 
-def _score_bar(share: float, *, anomalous: bool) -> Element:
+def draw_bar(share: float, kind: str) -> Element:
+    """Return a bar that fills a share of its cell."""
     width = f"width: {100 * float(np.clip(share, 0.0, 1.0)):.1f}%"
-    kind = "more" if anomalous else "rest"
     return element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
 
 
@@ -224,9 +226,8 @@ def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
     rows = []
     for bar in bars:
         kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
-        width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
-        drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         change = " → ".join(map(raise_power, bar.change.split(" → ")))
+        drawn = draw_bar(abs(bar.attribution) / largest, kind)
         rows.append([bar.name, change, drawn, bar.written])
     return make_table(
         ["column", "value → typical value", "adds to the score", "points"],

@@ -275,7 +275,8 @@ def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Eleme
         for index, size in enumerate(component.typical)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
-    words = f"{format_count(len(ranked), 'equation')} up to degree {_degree(part)}"
+    degree = max(component.degree for component in part.components)
+    words = f"{format_count(len(ranked), 'equation')} up to degree {degree}"
     if len(part.components) > 1:
         words += f", of {len(part.components):,} clusters of normal {unit}s"
 
@@ -285,10 +286,6 @@ def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Eleme
     about = element("p", f"{words}.", class_="note")
     listed = fold_rest(ranked, show, "equation", is_large=True, all_folded=not seen)
     return [heading, about, *listed]
-
-
-def _degree(part: Part) -> int:
-    return max(component.degree for component in part.components)
 
 
 def list_formulas(items: Sequence[Element], start: int) -> Element:
@@ -358,7 +355,7 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     chart.bars(edges, counts[0] + counts[1], "rest")
     chart.bars(edges, counts[0], "normal")
     powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
-    ticks = [(float(power), _power_of_ten(int(power))) for power in powers]
+    ticks = [(float(power), format_power(10.0**power, "g")) for power in powers]
     chart.x_axis(ticks, "extent")
     if len(drawn_tols) == 1:
         chart.upright(drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
@@ -377,7 +374,3 @@ def _whole_powers(logs: FloatArray) -> tuple[float, float]:
         return -1.0, 0.0
     low, high = float(np.floor(finite.min() - 0.02)), float(np.ceil(finite.max() + 0.02))
     return low, max(high, low + 1.0)
-
-
-def _power_of_ten(power: int) -> str:
-    return f"{10.0**power:g}" if -3 <= power <= 3 else format_power(10.0**power, ".0e")
