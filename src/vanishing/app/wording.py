@@ -15,7 +15,7 @@ from vanishing.levels import SAME
 
 #: Columns, laws or equations that are named for one row: as many as are taken in at a glance.
 NAMED = 3
-#: Features that add less than this share of the score to it are no part of the fix.
+#: Features that add less than this share of the score to it are left out of the fix.
 SMALLEST_SHARE = 0.05
 TOGETHER = "all columns together"
 
@@ -97,7 +97,7 @@ MOST_IN_FULL = 1e9
 
 
 #: Letters of a name in a formula, which does not break inside of a name.
-LONGEST_NAME = 24
+LONGEST_FORMULA_NAME = 24
 
 
 def as_sentence(text: str) -> str:

@@ -8,11 +8,10 @@ from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import MOST_NAMED, cell, fit_width, out, say, working
+from vanishing.app.cli.console import MOST_NAMED, fit_width, make_table, out, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors, tell
+from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors, tell
 from vanishing.app.wording import (
     MOST_IN_FULL,
     MOST_SHOWN_COLUMNS,
@@ -66,7 +65,7 @@ class Column:
     @property
     def is_sparse(self) -> bool:
         """Whether numbers are missing from most rows."""
-        return self.n_values is None and self.missing > MOST_MISSING
+        return self.n_values is None and self.missing > 0.5
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def describe_table(path: str, reading: Reading) -> Description:
     if values is None:
         return Description(path, opened.where, n_rows, n_rows, columns, [])
     finite = np.isfinite(values)
-    n_complete = int(finite[:, finite.mean(axis=0) >= 1 - MOST_MISSING].all(axis=1).sum())
+    n_complete = int(finite[:, finite.mean(axis=0) >= 0.5].all(axis=1).sum())
     duplicates = _find_duplicates([opened.shown_names[j] for j in features], values)
     strays = opened.find_strays(features)
     return Description(path, opened.where, n_rows, n_complete, columns, duplicates, strays)
@@ -267,15 +266,9 @@ def show_description(found: Description) -> None:
     listed = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
     size = f"{count_things(found.n_rows, 'row')}, {count_things(len(found.columns), 'column')}"
     say(f"{found.where}: {size}")
-    shown = RichTable(box=None, pad_edge=False)
-    for title in ("column", "kind", "from", "to", "spread", "missing"):
-        left = title in ("column", "kind")
-        shown.add_column(
-            title, justify="left" if left else "right", overflow="fold", no_wrap=title != "column"
-        )
-    for column in found.columns[:MOST_SHOWN_COLUMNS]:
-        shown.add_row(*map(cell, _row(column)))
-    out().print(shown)
+    titles = ("column", "kind", "from", "to", "spread", "missing")
+    rows = [_row(column) for column in found.columns[:MOST_SHOWN_COLUMNS]]
+    out().print(make_table(titles, rows, left=("column", "kind"), unbroken=titles[1:]))
     if (n_left := len(found.columns) - MOST_SHOWN_COLUMNS) > 0:
         say(f"... and {n_left} more ({listed}); --json lists them all")
     say()

@@ -84,11 +84,26 @@ def _console(**options: Any) -> Any:
     return Visible(highlight=False, **options)
 
 
-def cell(text: str) -> Any:
-    """Return a text as it is for a table of rich, which takes others for markup."""
+def make_table(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: Sequence[str] = (),
+    unbroken: Sequence[str] = (),
+) -> Any:
+    """Return a table of rich; columns that are not on the left hold numbers."""
+    from rich.table import Table
     from rich.text import Text
 
-    return Text(visible(text))  # here already, for the width of the column
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        side = "left" if title in left else "right"
+        table.add_column(title, justify=side, overflow="fold", no_wrap=title in unbroken)
+    for row in rows:
+        # As they are, since rich takes plain strings for markup; escaped here already, for the
+        # width of the column.
+        table.add_row(*(Text(visible(each)) for each in row))
+    return table
 
 
 def say(text: str = "") -> None:

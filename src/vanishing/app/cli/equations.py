@@ -7,15 +7,14 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.table import Table as RichTable
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.app.cli.console import (
     MOST_LINES,
     ModelError,
     bar,
-    cell,
     list_some,
+    make_table,
     out,
     say,
     working,
@@ -45,7 +44,7 @@ from vanishing.polynomials.monomials import count
 # --- Equations as lines of text -------------------------------------------------------------------
 
 #: More monomials than anyone reads; a model of images has millions.
-MOST_MONOMIALS = 200_000
+MOST_EXPANDED = 200_000
 
 
 def equation_texts(
@@ -66,7 +65,7 @@ def equation_texts(
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > MOST_MONOMIALS:
+    if n_monomials > MOST_EXPANDED:
         raise ModelError(
             f"equations in {basis.n_features} variables have up to {n_monomials} terms, too many "
             "to write out; look at 'show MODEL spectrum', or fit fewer columns"
@@ -147,7 +146,7 @@ def carry_back(model: Any, key: str) -> Written:
     if steps is None or coordinate_names(core(model), key)[1]:
         return as_it_is
     names = feature_names(model)
-    if count(len(names), len(ideal.basis_.blocks)) > MOST_MONOMIALS:
+    if count(len(names), len(ideal.basis_.blocks)) > MOST_EXPANDED:
         return as_it_is
     try:
         basis = ideal.basis_.compose(affine_map(steps))
@@ -322,14 +321,13 @@ def show_spectrum(model: Any, name: str | None) -> None:
 def show_basis(model: Any, name: str | None) -> None:
     """Print what happened at each degree."""
     key, ideal = choose_ideal(model, name)
-    title = cell(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
-    table = RichTable(title=title, title_justify="left")
     columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
     if any(trace.undecided for trace in ideal.trace_):
         columns.append("undecided")
-    for column in (*columns, "tol"):
-        table.add_column("equations" if column == "vanishing" else column, justify="right")
-    for trace in ideal.trace_:
-        cells = [str(getattr(trace, column)) for column in columns]
-        table.add_row(*cells, f"{trace.tol:.3g}")
-    out().print(table)
+    rows = [
+        (*(str(getattr(trace, column)) for column in columns), f"{trace.tol:.3g}")
+        for trace in ideal.trace_
+    ]
+    titles = ["equations" if each == "vanishing" else each for each in (*columns, "tol")]
+    say(f"ideal {key}, ended: {ideal.stop_reason_}")
+    out().print(make_table(titles, rows))

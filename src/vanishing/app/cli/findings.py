@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, track
+from vanishing.app.cli.console import DataError, ModelError, bar, make_table, out, say, track
 from vanishing.app.cli.equations import (
     MOST_LINE_TERMS,
     carry_back,
@@ -128,22 +127,13 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
         )
     if not len(findings.worst):
         return
-    rows = RichTable(box=None, pad_edge=False)
-    rows.add_column("row", justify="right")
-    rows.add_column("score", justify="right")
-    rows.add_column("")
-    rows.add_column("typical value")
-    finite = findings.scores[np.isfinite(findings.scores)]
-    largest = float(finite.max(initial=0.0)) or 1.0
-    for index, why in zip(findings.worst, findings.explanations, strict=True):
-        score = float(findings.scores[index])
-        rows.add_row(
-            cell(table.row_name(index)),
-            f"{score:.4g}",
-            cell(bar(score / largest, 12)),
-            cell(_suggest(why)),
-        )
-    console.print(rows)
+    bars = _draw_bars(findings.scores, findings.worst, 12)
+    rows = [
+        (table.row_name(index), f"{findings.scores[index]:.4g}", drawn, _suggest(why))
+        for index, drawn, why in zip(findings.worst, bars, findings.explanations, strict=True)
+    ]
+    titles = ("row", "score", "", "typical value")
+    console.print(make_table(titles, rows, left=("", "typical value")))
     if len(findings.worst) < number:
         console.print(f"... and {number - len(findings.worst)} more (--top, --out)", markup=False)
 
@@ -246,24 +236,22 @@ def _broken_constants(detector: Any, why: Any) -> list[str]:
     ]
 
 
-def explanation_table(explanation: Any, n_features: int) -> RichTable:
+def explanation_table(explanation: Any, n_features: int) -> Any:
     """Return the attribution of each feature as a table with bars."""
-    table = RichTable(box=None, pad_edge=False)
-    for column in ("feature", "value", "fixed", "attribution"):
-        table.add_column(column, justify="left" if column == "feature" else "right")
-    table.add_column("")
-    largest = float(np.max(np.abs(explanation.attribution), initial=0.0)) or 1.0
     order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
-    for j in order:
-        share = float(explanation.attribution[j])
-        _, fixed = explanation.format_values(j)
-        table.add_row(
-            cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in (exact_number(explanation.sample[j]), fixed)),
-            f"{share:+.3g}",
-            cell(bar(share / largest)),
-        )
-    return table
+    rows = []
+    for j, drawn in zip(order, _draw_bars(explanation.attribution, order), strict=True):
+        values = (exact_number(explanation.sample[j]), explanation.format_values(j)[1])
+        value, fixed = (each.replace("\u2212", "-") for each in values)
+        name = explanation.feature_names[j]
+        rows.append((name, value, fixed, f"{explanation.attribution[j]:+.3g}", drawn))
+    return make_table(("feature", "value", "fixed", "attribution", ""), rows, left=("feature", ""))
+
+
+def _draw_bars(values: FloatArray, chosen: IntArray, width: int = 20) -> list[str]:
+    """Return a bar for each of the chosen values, as long as the largest of all allows."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+    return [bar(float(values[k]) / largest, width) for k in chosen]
 
 
 def _tidied(detector: Any, table: Table) -> list[str]:
@@ -323,21 +311,12 @@ def show_values(
     if silent:
         return record
     say(f"row {table.row_name(index)}: score {record['score']:.4g}\n")
-    shown = RichTable(box=None, pad_edge=False)
-    for column in ("equation", "value", "extent", "times extent"):
-        shown.add_column(column, justify="left" if column == "equation" else "right")
-    shown.add_column("")
-    finite = times[np.isfinite(times)]
-    largest = float(finite.max(initial=0.0)) or 1.0
-    for k in order:
-        shown.add_row(
-            cell(str(labels[k])),
-            f"{values[k]:.4g}",
-            f"{extents[k]:.3g}",
-            f"{times[k]:.3g}",
-            cell(bar(float(times[k]) / largest)),
-        )
-    out().print(shown)
+    rows = [
+        (str(labels[k]), f"{values[k]:.4g}", f"{extents[k]:.3g}", f"{times[k]:.3g}", drawn)
+        for k, drawn in zip(order, _draw_bars(times, order), strict=True)
+    ]
+    titles = ("equation", "value", "extent", "times extent", "")
+    out().print(make_table(titles, rows, left=("equation", "")))
     tidied = [] if raw or meaning else _tidied_by_sound_rows(model, shown_ideal, table, names)
     if tidied:
         say("\nthe same equations, as short as the noise of the other rows allows:")

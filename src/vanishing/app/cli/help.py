@@ -62,7 +62,7 @@ class Group(TyperGroup):
 
 
 def _heading(text: str) -> str:
-    return str(typer.style(f"{text}:", bold=True))  # plain where it is no terminal
+    return str(typer.style(f"{text}:", bold=True))  # plain unless it is a terminal
 
 
 def _width() -> int:

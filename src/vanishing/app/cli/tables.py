@@ -39,8 +39,6 @@ from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table,
 PIPE = "-"
 
 Gaps = Literal["refuse", "skip", "keep"]
-#: Share of missing numbers above which a column is of no use.
-MOST_MISSING = 0.5
 #: Names of columns that count the rows, as R and pandas write them.
 COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname", "rownames", "#"})
 
@@ -84,7 +82,7 @@ def choose(
     """Find the columns that options name.
 
     ``model_names`` are the columns of a model, taken in that order unless ``--columns`` is given.
-    With ``lenient``, columns that are no features may be missing.
+    With ``lenient``, columns other than features may be missing.
     """
     id_column = None if reading.id is None else _one(raw, reading.id, lenient=lenient)
     if reading.id is None and raw.index:
@@ -360,11 +358,11 @@ def _whose(model: Any) -> str:
 
 def _without_sparse_columns(table: Table) -> Table:
     """Leave out columns that are mostly missing, which would cost most rows."""
-    missing = np.isnan(table.values).mean(axis=0)
-    kept = np.flatnonzero(missing <= MOST_MISSING)
-    if len(kept) in (0, len(missing)):
+    is_sparse = np.isnan(table.values).mean(axis=0) > 0.5
+    kept = np.flatnonzero(~is_sparse)
+    if len(kept) in (0, len(is_sparse)):
         return table
-    names = [table.shown_names[j] for j in np.flatnonzero(missing > MOST_MISSING)]
+    names = [table.shown_names[j] for j in np.flatnonzero(is_sparse)]
     note(f"{table.where}: {list_names(names)}: mostly missing and left out")
     return replace(
         table,

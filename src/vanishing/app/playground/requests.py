@@ -162,10 +162,10 @@ async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """Return what the body of a request says; raise a refusal if it is no JSON."""
+    """Return what the body of a request says; raise a refusal if it is not JSON."""
     try:
         return json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are no text
+    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are not text
         raise RefusalError(
             422,
             "not-json",

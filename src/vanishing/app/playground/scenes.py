@@ -19,7 +19,7 @@ from vanishing.transformations import Rotations
 
 # --- Points to start from: parts of a circle, known curves, contrasts made out of X ---------------
 
-#: Names of the curves in the plane that `make_variety` knows; single points are no curve.
+#: Names of the curves in the plane that `make_variety` knows; not single points.
 CURVES = tuple(
     name
     for name in varieties()

@@ -13,7 +13,7 @@ import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
-from vanishing.app.wording import LONGEST_NAME, as_sentence
+from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
@@ -145,7 +145,7 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     named_by = None
     for j in (*index, *texts):
         # In place of numbers, if each row has a short name of its own.
-        is_short = all(0 < len(text.strip()) <= LONGEST_NAME for text in texts[j])
+        is_short = all(0 < len(text.strip()) <= LONGEST_FORMULA_NAME for text in texts[j])
         if is_short and len(set(texts[j])) == len(values):
             ids, named_by = texts[j], columns[j]
             break

@@ -16,7 +16,7 @@ from vanishing.app.report.content import (
     format_power,
     raise_power,
 )
-from vanishing.app.wording import LONGEST_NAME, have_enough_rows
+from vanishing.app.wording import LONGEST_FORMULA_NAME, have_enough_rows
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
@@ -136,7 +136,7 @@ class Formulas:
 
     @lazy
     def _short_names(self) -> list[str]:
-        return shorten_names(self.names, LONGEST_NAME)
+        return shorten_names(self.names, LONGEST_FORMULA_NAME)
 
     @property
     def in_columns(self) -> bool:

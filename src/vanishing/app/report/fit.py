@@ -27,7 +27,12 @@ from vanishing.app.report.equations import (
     list_formulas,
 )
 from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import LONGEST_NAME, describe_distance, is_exact, measure_distance
+from vanishing.app.wording import (
+    LONGEST_FORMULA_NAME,
+    describe_distance,
+    is_exact,
+    measure_distance,
+)
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
@@ -136,7 +141,7 @@ def _list_equations(
             "come; a larger tolerance or degree may find one."
         )
         return [element("p", words)]
-    short = shorten_names(names, LONGEST_NAME)
+    short = shorten_names(names, LONGEST_FORMULA_NAME)
     if tidied:
         words = (
             "Terms are left out and coefficients rounded as long as the noise of the rows hides "
