@@ -7,7 +7,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.simplification import TidyEquation
-from vanishing.equations.text import join
+from vanishing.equations.text import Sum, join
 from vanishing.explain.record import TYPICAL, UNCHANGED, Explanation
 from vanishing.levels import SAME
 
@@ -86,6 +86,23 @@ def is_exact(distance: float) -> bool:
 def describe_distance(distance: float) -> str:
     """Say how far points are from an equation."""
     return "exact" if is_exact(distance) else f"off by {100 * distance:.2g} % of the spread"
+
+
+# --- How equations are written --------------------------------------------------------------------
+
+#: Terms of an equation that are written: two or three lines, more are not read.
+MOST_WRITTEN_TERMS = 12
+#: Digits of the coefficients of tidied equations, at least: those of most tables.
+TIDY_DIGITS = 6
+
+
+def take_terms(equation: TidyEquation, most: int | None = None) -> Sum:
+    """Return the first terms of an equation, the highest degree first, as they are written."""
+    exponents = equation.exponents
+    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[:most]
+    coefficients = [float(equation.coefficients[k]) for k in order]
+    digits, n_left_out = max(TIDY_DIGITS, equation.digits), len(exponents) - len(order)
+    return Sum(exponents[order], coefficients, digits, n_left_out)
 
 
 # --- How much is shown ----------------------------------------------------------------------------

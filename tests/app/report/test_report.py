@@ -827,7 +827,7 @@ def test_a_single_value_has_one_tick():
 
 def test_formulas_too_large_to_be_written_are_counted(tmp_path, detector, readings, monkeypatch):
     monkeypatch.setattr("vanishing.app.report.equations.is_quick", lambda *_: False)
-    monkeypatch.setattr("vanishing.app.report.equations.MOST_FORMULA_TERMS", 0)
+    monkeypatch.setattr("vanishing.app.report.equations.MOST_WRITTEN_TERMS", 0)
     monkeypatch.setattr("vanishing.app.report.equations.MOST_PARTS", 1)
     content = page_of(tmp_path, detector, readings)
     assert "too large to be written out" in content.words

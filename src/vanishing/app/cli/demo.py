@@ -62,9 +62,7 @@ def demo(
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without any hint:")
-    equations.show_equations(
-        detector, None, terms=equations.MOST_LINE_TERMS, table=normal, mix=True
-    )
+    equations.show_equations(detector, None, terms=0, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
     findings.show_findings(found, new, out())

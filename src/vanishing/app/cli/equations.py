@@ -31,7 +31,13 @@ from vanishing.app.cli.models import (
     preprocessing,
     threshold_of,
 )
-from vanishing.app.wording import count_things, describe_distance, measure_distance
+from vanishing.app.wording import (
+    MOST_WRITTEN_TERMS,
+    count_things,
+    describe_distance,
+    measure_distance,
+    take_terms,
+)
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
@@ -77,10 +83,8 @@ def equation_texts(
         basis = basis.restrict(np.arange(basis.count()) < most)
     texts = []
     for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
-        more = ""
-        if each.n_left_out:
-            which = "smaller" if scale.is_complete else "more"
-            more = f" + ({each.n_left_out} {which} term{'' if each.n_left_out == 1 else 's'})"
+        which = "smaller term" if scale.is_complete else "more term"
+        more = f" + ({count_things(each.n_left_out, which)})" if each.n_left_out else ""
         texts.append(f"{_write(each, names)}{more} = 0")
     return texts
 
@@ -108,14 +112,9 @@ def tidy_equations(
 
 def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
     """Write a tidy equation as one line; at most so many terms, 0 for all."""
-    exponents = equation.exponents
-    # Highest degree first, as they are written.
-    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[: terms or None]
-    coefficients = [float(equation.coefficients[k]) for k in order]
-    written = _write(Sum(exponents[order], coefficients, max(6, equation.digits)), equation.names)
-    n_left_out = len(exponents) - len(order)
-    more = f" + ({n_left_out} more term{'' if n_left_out == 1 else 's'})" if n_left_out else ""
-    return f"{written}{more} = 0"
+    taken = take_terms(equation, terms or None)
+    more = f" + ({count_things(taken.n_left_out, 'more term')})" if taken.n_left_out else ""
+    return f"{_write(taken, equation.names)}{more} = 0"
 
 
 def _write(terms: Sum, names: Sequence[str]) -> str:
@@ -162,9 +161,6 @@ def carry_back(model: Any, key: str) -> Written:
 
 # --- A model in words, tables and JSON ------------------------------------------------------------
 
-#: Of more terms than these, the largest are shown: an equation is two or three lines long.
-MOST_LINE_TERMS = 12
-
 
 def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
     """Return what a model that was fitted to a table is, for JSON."""
@@ -199,21 +195,11 @@ def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
             }
             for each in tidied
         ]
-    return record | {"equations": equations, "noise": noise_record(ideal)}
-
-
-def noise_record(ideal: VanishingIdeal) -> dict[str, Any] | None:
-    """Return the noise that a fit with ``--tol auto`` found, for JSON."""
-    noise = ideal.noise_
-    if noise is None:
-        return None
-    return {
-        "level": noise.level,
-        "share": noise.share,
-        "degree": noise.degree,
-        "levels": list(noise.levels),
-        "text": noise_text(ideal),
-    }
+    noise = None
+    if ideal.noise_ is not None:  # what a fit with --tol auto found
+        shown = ("level", "share", "degree", "levels")
+        noise = {each: getattr(ideal.noise_, each) for each in shown} | {"text": noise_text(ideal)}
+    return record | {"equations": equations, "noise": noise}
 
 
 def noise_text(ideal: VanishingIdeal) -> str:
@@ -231,7 +217,7 @@ def describe(model: Any, table: Table, *, raw: bool) -> None:
             say(f"  {line}")
         say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
-    show_equations(model, None, terms=MOST_LINE_TERMS, table=None if raw else table, mix=True)
+    show_equations(model, None, terms=MOST_WRITTEN_TERMS, table=None if raw else table, mix=True)
 
 
 def headline(model: Any) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from vanishing.app.cli.console import DataError, ModelError, bar, make_table, out, say, track
 from vanishing.app.cli.equations import (
-    MOST_LINE_TERMS,
     carry_back,
     equation_texts,
     tidy_equations,
@@ -25,7 +24,7 @@ from vanishing.app.cli.models import (
     threshold_of,
 )
 from vanishing.app.cli.tables import place_of
-from vanishing.app.wording import TOGETHER, have_enough_rows, list_changes
+from vanishing.app.wording import MOST_WRITTEN_TERMS, TOGETHER, have_enough_rows, list_changes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.simplification import TidyEquation
@@ -272,7 +271,7 @@ def _equation(detector: Any, broken: Any) -> str:
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
     ideal, names, _ = carry_back(detector, key)
     try:
-        (text,) = equation_texts(ideal, names, terms=MOST_LINE_TERMS, only=broken.index)
+        (text,) = equation_texts(ideal, names, terms=MOST_WRITTEN_TERMS, only=broken.index)
     except ModelError:
         return f"(ideal {key}, number {broken.index}: too many terms to write out)"
     return text
@@ -323,10 +322,10 @@ def show_values(
         row = table.values[[index]]
         by_size = sorted(tidied, key=lambda each: -abs(float(each.evaluate(row)[0])) / each.size)
         for each in by_size[:n_equations]:
-            text = tidy_text(each, terms=MOST_LINE_TERMS)
+            text = tidy_text(each, terms=MOST_WRITTEN_TERMS)
             say(f"  {text}   (off by {each.evaluate(row)[0]:.4g})")
     else:
-        texts = equation_texts(shown_ideal, names, terms=MOST_LINE_TERMS)
+        texts = equation_texts(shown_ideal, names, terms=MOST_WRITTEN_TERMS)
         say(f"\nequations, {meaning}:" if meaning else "")
         for k in order:
             say(f"  {labels[k]}: {texts[k]}")

@@ -26,8 +26,8 @@ CELLS = (
 )
 
 
-class LawOptions(Options):
-    """Which laws to look for."""
+class Degree(Options):
+    """How complicated laws may be."""
 
     degree: int | None = option(
         OPTIONS,
@@ -37,6 +37,11 @@ class LawOptions(Options):
         help="Largest degree of a law.",
         show_default="4, less for wide tables",
     )
+
+
+class LawOptions(Degree):
+    """Which laws to look for."""
+
     trajectory: str | None = option(
         OPTIONS,
         "--trajectory",
@@ -98,7 +103,7 @@ def laws(
         _note_rest(data, found, output)
 
 
-class CheckOptions(Options):
+class CheckOptions(Degree):
     """What to check against, and which rows to show."""
 
     train: str | None = option(
@@ -107,14 +112,6 @@ class CheckOptions(Options):
         metavar="TABLE",
         help="Table to find the laws in.",
         show_default="the table itself",
-    )
-    degree: int | None = option(
-        OPTIONS,
-        *("--degree", "-d"),
-        min=1,
-        metavar="N",
-        help="Largest degree of a law.",
-        show_default="4, less for wide tables",
     )
     top: int = option(
         OUTPUT,

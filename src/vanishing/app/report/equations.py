@@ -16,7 +16,12 @@ from vanishing.app.report.content import (
     format_power,
     raise_power,
 )
-from vanishing.app.wording import LONGEST_FORMULA_NAME, have_enough_rows
+from vanishing.app.wording import (
+    LONGEST_FORMULA_NAME,
+    MOST_WRITTEN_TERMS,
+    have_enough_rows,
+    take_terms,
+)
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
@@ -30,10 +35,6 @@ from vanishing.polynomials.monomials import AffineMap, count
 
 # --- Equations of a detector as formulas, in the columns of the table where that can be read ------
 
-#: Terms of a formula: two or three lines of the page, more are not read.
-MOST_FORMULA_TERMS = 14
-#: Digits of the coefficients of tidied equations, at least: those of most tables.
-TIDY_DIGITS = 6
 #: Rows on which the sizes of terms and the noise are taken: they are known to a few percent then.
 MEASURED_ROWS = 1000
 
@@ -166,12 +167,10 @@ class Formulas:
             return []
 
     def _tidied_formula(self, index: int) -> Formula | None:
-        if not self.tidied or len(self.tidied[index].coefficients) > MOST_FORMULA_TERMS:
+        if not self.tidied or len(self.tidied[index].coefficients) > MOST_WRITTEN_TERMS:
             return None
         equation = self.tidied[index]
-        coefficients = [float(c) for c in equation.coefficients]
-        terms = Sum(equation.exponents, coefficients, max(TIDY_DIGITS, equation.digits))
-        return Formula(terms, self._short_names, equation.extent)
+        return Formula(take_terms(equation), self._short_names, equation.extent)
 
     def formula(self, cluster: int, index: int) -> Formula | None:
         """Return one equation of a cluster, or None if it has too many or too large terms."""
@@ -203,12 +202,12 @@ class Formulas:
         span, usual = (each / abs(float(p[leading])) for each in (scale.spans(basis)[0], usual))
         p = p / p[leading]
         kept, digits = terms_that_count(p, sizes, span=span, extent=usual)
-        shown = kept[:MOST_FORMULA_TERMS]
+        shown = kept[:MOST_WRITTEN_TERMS]
         left_out = len(kept) - len(shown)
         # The first of the highest degree, as terms are written.
         first = min(shown, key=lambda k: (-exponents[k].sum(), k))
         p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
-        digits = digits[:MOST_FORMULA_TERMS]
+        digits = digits[:MOST_WRITTEN_TERMS]
         return Formula(
             Sum(exponents[shown], p[shown].tolist(), digits.tolist(), left_out), names, usual
         )

@@ -20,25 +20,22 @@ from vanishing.app.report.content import (
     take_row_names,
     take_rows,
 )
-from vanishing.app.report.equations import (
-    MOST_FORMULA_TERMS,
-    TIDY_DIGITS,
-    draw_spectra,
-    list_formulas,
-)
+from vanishing.app.report.equations import draw_spectra, list_formulas
 from vanishing.app.report.page import check_folder, write_page
 from vanishing.app.wording import (
     LONGEST_FORMULA_NAME,
+    MOST_WRITTEN_TERMS,
     describe_distance,
     is_exact,
     measure_distance,
+    take_terms,
 )
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
-from vanishing.equations.text import Sum, shorten_names
+from vanishing.equations.text import shorten_names
 from vanishing.ideal import VanishingIdeal
 
 
@@ -148,18 +145,20 @@ def _list_equations(
             "the change. How far the rows are off is given in root mean square."
         )
         distances = [measure_distance(each, rows) for each in tidied]
+        pairs = list(zip(tidied, distances, strict=True))
+        hows = [f"{describe_distance(distance)}, degree {each.degree}" for each, distance in pairs]
         written = [
-            _write(each, short, "= 0" if is_exact(distance) else "≈ 0")
-            for each, distance in zip(tidied, distances, strict=True)
-        ]
-        hows = [
-            f"{describe_distance(distance)}, degree {each.degree}"
-            for each, distance in zip(tidied, distances, strict=True)
+            mathml_equation(
+                take_terms(each, MOST_WRITTEN_TERMS),
+                short,
+                relation="= 0" if is_exact(distance) else "≈ 0",
+            )
+            for each, distance in pairs
         ]
     else:
         try:
             equations = equations_of(model, names)
-            terms = choose_terms(equations.basis, equations.scale, n_terms=MOST_FORMULA_TERMS)
+            terms = choose_terms(equations.basis, equations.scale, n_terms=MOST_WRITTEN_TERMS)
         except ValueError as error:
             return [element("p", f"The equations are not written out: {error}.")]
         words = "As fitted; dots stand for all but the largest terms."
@@ -174,20 +173,6 @@ def _list_equations(
         for formula, how in zip(written, hows, strict=True)
     ]
     return [element("p", words), *fold_rest(items, list_formulas, "equation", is_large=True)]
-
-
-def _write(equation: TidyEquation, names: Sequence[str], relation: str) -> Element:
-    coefficients = [float(each) for each in equation.coefficients]
-    n_left_out = max(0, len(coefficients) - MOST_FORMULA_TERMS)
-    order = np.lexsort((*-equation.exponents.T[::-1], -equation.exponents.sum(axis=1)))
-    order = order[:MOST_FORMULA_TERMS]
-    terms = Sum(
-        equation.exponents[order],
-        [coefficients[k] for k in order],
-        max(TIDY_DIGITS, equation.digits),
-        n_left_out,
-    )
-    return mathml_equation(terms, names, relation=relation)
 
 
 def _list_rows(
