@@ -75,8 +75,6 @@ NORMALIZATIONS = ("gradient", "gradient-weighted", "coefficient", "vca", "contra
 WARM, GROWTH = 0.25, 0.01
 #: Share of the samples, the lowest ones, that show what is open at rest.
 REST = 0.1
-#: Bytes of answers that the playground keeps: so few that they are full before memory is judged.
-KEPT_BYTES = 200_000
 #: Errors that random settings may lead to, and that are an answer as well.
 REFUSALS = (ValueError, OSError)
 #: How the names of variables begin that set malloc and Arrow's memory pool.
@@ -355,7 +353,7 @@ def digest():
 def serving():
     """Serve the playground from a thread; yield a client."""
     config = uvicorn.Config(
-        create_app(Limits(queue_seconds=60, work_seconds=60, kept_bytes=KEPT_BYTES)),
+        create_app(Limits(queue_seconds=60, work_seconds=60)),
         port=0,
         loop="asyncio",
         lifespan="on",

@@ -7,14 +7,15 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.simplification import TidyEquation
-from vanishing.equations.text import join
+from vanishing.equations.text import Sum, join
 from vanishing.explain.record import TYPICAL, UNCHANGED, Explanation
+from vanishing.levels import SAME
 
 # --- Suggested fixes ------------------------------------------------------------------------------
 
-#: Features that a fix names, at most.
-MOST_FEATURES = 3
-#: Features that add less than this share of the score to it are no part of the fix.
+#: Columns, laws or equations that are named for one row: as many as are taken in at a glance.
+NAMED = 3
+#: Features that add less than this share of the score to it are left out of the fix.
 SMALLEST_SHARE = 0.05
 TOGETHER = "all columns together"
 
@@ -34,20 +35,13 @@ def list_changes(explanation: Explanation) -> list[Change]:
     order = np.argsort(-explanation.attribution, kind="stable")
     found = [
         Change(explanation.feature_names[j], *explanation.format_values(j))
-        for j in order[counts[order]][:MOST_FEATURES]
+        for j in order[counts[order]][:NAMED]
     ]
     return [change for change in found if change.fix != UNCHANGED]
 
 
 def describe_fix(explanation: Explanation, write: Callable[[str], str] = str) -> str:
-    """Return a sentence about what is wrong with a row.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    write : callable
-        Applied to numbers, which are text.
-    """
+    """Return a sentence about what is wrong with a row; ``write`` is applied to its numbers."""
     if not explanation.attribution.any():
         return TYPICAL
     changes = list_changes(explanation)
@@ -84,10 +78,59 @@ def measure_distance(equation: TidyEquation, points: FloatArray) -> float:
     return equation.extent / length if length else 0.0
 
 
-#: Distances below this share of the spread are rounding errors.
-EXACT = 1e-9
+def is_exact(distance: float) -> bool:
+    """Say whether points are as far from an equation as rounding errors of the columns are."""
+    return distance < SAME
 
 
 def describe_distance(distance: float) -> str:
     """Say how far points are from an equation."""
-    return "exact" if distance < EXACT else f"off by {100 * distance:.2g} % of the spread"
+    return "exact" if is_exact(distance) else f"off by {100 * distance:.2g} % of the spread"
+
+
+# --- How equations are written --------------------------------------------------------------------
+
+#: Terms of an equation that are written: two or three lines, more are not read.
+MOST_WRITTEN_TERMS = 12
+#: Digits of the coefficients of tidied equations, at least: those of most tables.
+TIDY_DIGITS = 6
+
+
+def take_terms(equation: TidyEquation, most: int | None = None) -> Sum:
+    """Return the first terms of an equation, the highest degree first, as they are written."""
+    exponents = equation.exponents
+    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[:most]
+    coefficients = [float(equation.coefficients[k]) for k in order]
+    digits, n_left_out = max(TIDY_DIGITS, equation.digits), len(exponents) - len(order)
+    return Sum(exponents[order], coefficients, digits, n_left_out)
+
+
+# --- How much is shown ----------------------------------------------------------------------------
+
+#: Columns of a table that are described one by one: more are not read.
+MOST_SHOWN_COLUMNS = 40
+#: Whole numbers below this have all of their digits, which people still count.
+MOST_IN_FULL = 1e9
+
+
+#: Letters of a name in a formula, which does not break inside of a name.
+LONGEST_FORMULA_NAME = 24
+
+
+def as_sentence(text: str) -> str:
+    """Write a note as a sentence."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def count_things(number: int, what: str) -> str:
+    """Write a number of things: "1 row", "1200 rows"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def have_enough_rows(n_rows: int, n_terms: int) -> bool:
+    """Say whether rows tell the noise of an equation with all of its terms.
+
+    As many coefficients as rows satisfy any rows; with twice as many, half of the rows remain to
+    contradict them.
+    """
+    return n_rows >= 2 * n_terms

@@ -587,7 +587,9 @@ def test_names_of_rows_that_are_none(call, tables, models):
     done = call("explain", "-", *arguments, given=named.encode())
     assert done.code == 3
     assert "has no row '999'" in done.err
-    assert "names the rows: r0, r1, r2, r3, r4, ...; pass one of these" in done.err
+    assert (
+        "names the rows: r0, r1, r2, r3, r4, r5, r6, r7 and 1 more; pass one of these" in done.err
+    )
     assert "np." not in done.err
 
 
@@ -1118,9 +1120,9 @@ def test_only_ideals_give_signed_values(call, tables, tmp_path):
 def test_equations_of_too_many_terms_stay_in_their_coordinates(call, pipelines, monkeypatch):
     from vanishing.app.cli import equations
 
-    monkeypatch.setattr(equations, "MOST_MONOMIALS", 6)
+    monkeypatch.setattr(equations, "MOST_EXPANDED", 6)
     shown = call("show", "ideal.safetensors").out
-    monkeypatch.setattr(equations, "MOST_MONOMIALS", 5)
+    monkeypatch.setattr(equations, "MOST_EXPANDED", 5)
     done = call("show", "ideal.safetensors")
     assert "u0" not in shown
     assert "too many" in done.err
@@ -1337,7 +1339,7 @@ def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
 def test_equations_are_counted_where_they_are_too_many_to_write(call, tables, models, monkeypatch):
     from vanishing.app.cli import equations
 
-    monkeypatch.setattr(equations, "MOST_MONOMIALS", 2)
+    monkeypatch.setattr(equations, "MOST_EXPANDED", 2)
     done = call("explain", "new.csv", "-m", "detector.safetensors", "-r", "3", "--raw")
     assert done.code == 0, done.err
     assert "too many terms to write out" in done.out

@@ -331,10 +331,11 @@ def test_wide_tables_are_capped_and_said_to_be(tmp_path):
 
 def test_explaining_is_bounded(tmp_path, detector, readings, monkeypatch):
     monkeypatch.setattr(anomalies, "SECONDS", 0.0)
+    monkeypatch.setattr(anomalies, "SCORED_PER_ROW", 0)
     page = page_of(tmp_path, detector, readings)
     assert "Explained: the 1 row with the highest scores. More" in page.words
     assert "would have taken longer than 0 seconds" in page.words
-    monkeypatch.setattr(anomalies, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(anomalies, "SCORED_PER_ROW", 1)
     page = page_of(tmp_path, detector, readings)
     assert "Not explained: with 3 columns that would take about" in page.words
 
@@ -496,7 +497,7 @@ def test_a_page_about_equations(tmp_path):
         (label,) = {e["aria-label"] for e in page.all("span") if "≈ 0" in e.get("aria-label", "")}
         assert label == "speed · force − power ≈ 0"
         assert "1 equation in 3 columns." in page.words
-        assert "The 10 rows that are furthest off" in page.words
+        assert "The 20 rows that are furthest off" in page.words
         assert {tag for tag, _ in page.tags} <= ALLOWED
     nothing = VanishingIdeal(max_degree=1, tol=0.001).fit(train)
     write_equations_report(path, nothing, train)
@@ -721,8 +722,8 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
 
 
 def test_long_lists_of_laws_are_folded_and_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.laws.LISTED", 2)
-    monkeypatch.setattr("vanishing.app.report.laws.FOLDED", 3)
+    monkeypatch.setattr("vanishing.app.report.content.LISTED", 2)
+    monkeypatch.setattr("vanishing.app.report.content.FOLDED", 3)
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 5, (60, 6))
     X[:, 2], X[:, 5] = X[:, 0] ** 2, X[:, 3] + X[:, 4]
@@ -733,8 +734,8 @@ def test_long_lists_of_laws_are_folded_and_cut(tmp_path, monkeypatch):
     page = tmp_path / "laws.html"
     write_laws_report(page, laws, laws.check(X), X=pd.DataFrame(X[:, ::-1], columns=names[::-1]))
     text = page.read_text(encoding="utf-8")
-    assert "The 3 rows that follow" in text
-    assert "The first 5 of 8 rows are shown." in text
+    assert "3 more rows" in text
+    assert "3 more rows not listed." in text
     assert "r<sup>2</sup>" in text
     with pytest.raises(ValueError, match="X lacks u and area"):
         write_laws_report(
@@ -753,8 +754,8 @@ def test_rows_that_no_two_cells_fix_are_said_to_be(tmp_path):
 
 
 def test_equations_as_fitted_where_they_cannot_be_rounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.fit.LISTED", 1)
-    monkeypatch.setattr("vanishing.app.report.fit.FOLDED", 1)
+    monkeypatch.setattr("vanishing.app.report.content.LARGE_LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.content.LARGE_FOLDED", 1)
     X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(size=(2, 6))
     X += 0.01 * np.random.default_rng(2).normal(size=X.shape)
     ideal = VanishingIdeal(max_degree=1, tol=0.1).fit(X)
@@ -780,8 +781,8 @@ def test_exact_equations_have_no_rows_that_are_off(tmp_path):
 
 
 def test_more_anomalies_than_are_listed_are_counted(tmp_path, detector, readings, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.anomalies.LISTED", 1)
-    monkeypatch.setattr("vanishing.app.report.anomalies.FOLDED", 1)
+    monkeypatch.setattr("vanishing.app.report.content.LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.content.FOLDED", 1)
     scores = detector.score_samples(readings)
     low = np.argsort(scores)[:5]
     X = readings.iloc[np.concatenate([low, low, low])]
@@ -826,7 +827,7 @@ def test_a_single_value_has_one_tick():
 
 def test_formulas_too_large_to_be_written_are_counted(tmp_path, detector, readings, monkeypatch):
     monkeypatch.setattr("vanishing.app.report.equations.is_quick", lambda *_: False)
-    monkeypatch.setattr("vanishing.app.report.equations.MOST_TERMS", 0)
+    monkeypatch.setattr("vanishing.app.report.equations.MOST_WRITTEN_TERMS", 0)
     monkeypatch.setattr("vanishing.app.report.equations.MOST_PARTS", 1)
     content = page_of(tmp_path, detector, readings)
     assert "too large to be written out" in content.words

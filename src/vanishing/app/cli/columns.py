@@ -8,13 +8,18 @@ from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import cell, fit_width, out, say, working
+from vanishing.app.cli.console import MOST_NAMED, fit_width, make_table, out, say, working
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import MOST_MISSING, PIPE, choose, open_input, table_errors, tell
+from vanishing.app.cli.tables import PIPE, choose, open_input, table_errors, tell
+from vanishing.app.wording import (
+    MOST_IN_FULL,
+    MOST_SHOWN_COLUMNS,
+    count_things,
+    have_enough_rows,
+)
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, Stray, Texts
+from vanishing.data.csv_files import OpenTable, Stray
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import significant
 from vanishing.laws.laws import FEWEST_ROWS
@@ -22,10 +27,13 @@ from vanishing.polynomials.monomials import count
 
 # --- What is known of a table ---------------------------------------------------------------------
 
-#: Degrees whose polynomials are counted.
-DEGREES = (1, 2, 3, 4)
-#: Columns that are listed, at most, and characters of a date: the day.
-MOST_COLUMNS, DATE_LENGTH = 40, 10
+#: What equations of the degrees that are counted look like.
+EXAMPLES = {
+    1: "such as a = b + c",
+    2: "such as a = b*c",
+    3: "such as a = b*c^2",
+    4: "such as a = b*c^3",
+}
 #: Kind of a column whose numbers differ in digits that floating-point numbers do not have.
 ROUNDED = "too many digits"
 
@@ -34,24 +42,9 @@ ROUNDED = "too many digits"
 class Column:
     """One column of a table.
 
-    Parameters
-    ----------
-    name : str
-    kind : str
-        "number", "whole number", "yes-no", "constant", "too many digits", "text", "date" or
-        "empty".
-    missing : float
-        Share of cells without a value.
-    low, high : float, str or None
-        Smallest and largest number, or date.
-    spread : float or None
-        Standard deviation of numbers.
-    n_values : int or None
-        Number of different texts or dates.
-    is_unique : bool
-        Whether all texts or dates differ, so that they can name the rows.
-    unit : str
-        What is written before or after the numbers: a currency, a percent sign, another unit.
+    The kind is "number", "whole number", "yes-no", "constant", "too many digits", "text", "date" or
+    "empty"; ``missing`` is a share, ``n_values`` the number of different texts or dates, and
+    ``is_unique`` says that all of these differ, so that they can name the rows.
     """
 
     name: str
@@ -72,24 +65,15 @@ class Column:
     @property
     def is_sparse(self) -> bool:
         """Whether numbers are missing from most rows."""
-        return self.n_values is None and self.missing > MOST_MISSING
+        return self.n_values is None and self.missing > 0.5
 
 
 @dataclass(frozen=True)
 class Description:
     """What ``vanishing info`` says of a table.
 
-    Parameters
-    ----------
-    path, where : str
-        The file, and what it is called.
-    n_rows, n_complete : int
-        All rows, and those without a missing number in columns that are not sparse.
-    columns : list of Column
-    duplicates : list of list of str
-        Names of columns that hold the same numbers.
-    strays : sequence of Stray
-        Cells that are not numbers in columns that are.
+    ``n_complete`` rows have no missing number in columns that are not sparse; ``duplicates`` are
+    names of columns that hold the same numbers.
     """
 
     path: str
@@ -119,7 +103,7 @@ class Description:
     @property
     def n_terms(self) -> dict[int, int]:
         """Number of terms that a polynomial of the columns has, for each degree."""
-        return {degree: count(len(self.numeric), degree) for degree in DEGREES}
+        return {degree: count(len(self.numeric), degree) for degree in EXAMPLES}
 
 
 def describe_table(path: str, reading: Reading) -> Description:
@@ -141,14 +125,16 @@ def describe_table(path: str, reading: Reading) -> Description:
                 name = opened.shown_names[j]
                 numbers = values[:, features.index(j)]
                 described = _describe_numbers(name, numbers)
-                if have_lost_digits(numbers[:, None])[0] and _are_rounded(opened.texts(j), numbers):
-                    described = replace(described, kind=ROUNDED, spread=None)
+                if have_lost_digits(numbers[:, None])[0]:
+                    n_cells = len(set(opened.texts(j).tolist()))
+                    if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
+                        described = replace(described, kind=ROUNDED, spread=None)
                 columns.append(replace(described, unit=units.get(j, "")))
         n_rows = len(opened.texts(texts[0])) if values is None else len(values)
     if values is None:
         return Description(path, opened.where, n_rows, n_rows, columns, [])
     finite = np.isfinite(values)
-    n_complete = int(finite[:, finite.mean(axis=0) >= 1 - MOST_MISSING].all(axis=1).sum())
+    n_complete = int(finite[:, finite.mean(axis=0) >= 0.5].all(axis=1).sum())
     duplicates = _find_duplicates([opened.shown_names[j] for j in features], values)
     strays = opened.find_strays(features)
     return Description(path, opened.where, n_rows, n_complete, columns, duplicates, strays)
@@ -188,11 +174,6 @@ def _describe_numbers(name: str, values: FloatArray) -> Column:
     return Column(name, kind, missing, low, high, spread if isfinite(spread) else None)
 
 
-def _are_rounded(texts: Texts, values: FloatArray) -> bool:
-    """Say whether cells differ whose numbers are equal."""
-    return len(set(texts.tolist())) > len(np.unique(values))
-
-
 def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]]:
     """Group columns that hold the same numbers and lack the same cells; constants do not count."""
     groups: dict[bytes, list[str]] = {}
@@ -207,20 +188,6 @@ def _find_duplicates(names: Sequence[str], values: FloatArray) -> list[list[str]
 
 # --- What is said about it ------------------------------------------------------------------------
 
-#: Orders of magnitude between spreads from which on columns are called different.
-DIFFERENT = 1.0
-#: Typos that are listed, at most.
-MOST_STRAYS = 5
-#: What equations of a degree look like.
-EXAMPLES = {
-    1: "such as a = b + c",
-    2: "such as a = b*c",
-    3: "such as a = b*c^2",
-    4: "such as a = b*c^3",
-}
-#: Rows for each term from which on equations with all of them can be told from chance.
-ROWS_PER_TERM = 2
-
 
 def suggest(found: Description) -> list[tuple[str, str]]:
     """Return commands to run on a table, and what each does."""
@@ -233,27 +200,24 @@ def suggest(found: Description) -> list[tuple[str, str]]:
         (f"vanishing laws {table}", "equations that the columns obey"),
         (f"vanishing check {table}{id_option}", "cells that break them"),
     ]
+    drop = f" --drop {shlex.quote(','.join(found.switches))}" if found.switches else ""
     if found.n_complete:
         suggested += [
             (f"vanishing detect {table}{id_option}", "rows unlike the others"),
-            (f"vanishing fit {table}{_drop(found.switches)}", "a model of all equations"),
+            (f"vanishing fit {table}{drop}", "a model of all equations"),
         ]
     return suggested
-
-
-def _drop(names: Sequence[str]) -> str:
-    return f" --drop {shlex.quote(','.join(names))}" if names else ""
 
 
 def remarks(found: Description) -> list[str]:
     """Return sentences about typos, units, duplicates, missing cells and the number of rows."""
     said = [
         f"Row {each.row}, {each.column}: {each.text!r} is not a number and is treated as missing."
-        for each in found.strays[:MOST_STRAYS]
+        for each in found.strays[:MOST_NAMED]
     ]
-    if len(found.strays) > MOST_STRAYS:
-        said.append(f"{len(found.strays) - MOST_STRAYS} more cells are not numbers.")
-    if found.orders >= DIFFERENT:
+    if len(found.strays) > MOST_NAMED:
+        said.append(f"{len(found.strays) - MOST_NAMED} more cells are not numbers.")
+    if found.orders >= 1:
         said.append("The columns differ in size. That is fine: each is scaled first.")
     if rounded := [column.name for column in found.columns if column.kind == ROUNDED]:
         said.append(
@@ -279,18 +243,16 @@ def remarks(found: Description) -> list[str]:
     if not found.numeric:
         said.append("No column has numbers that vary, so there is no equation to find.")
         return said
-    enough = [
-        degree
-        for degree, number in found.n_terms.items()
-        if found.n_complete >= ROWS_PER_TERM * number
-    ]
-    rows = f"{_many(found.n_complete, 'complete row')} {'is' if found.n_complete == 1 else 'are'}"
-    if found.n_complete < FEWEST_ROWS:
+    n_rows = found.n_complete
+    enough = [each for each, n_terms in found.n_terms.items() if have_enough_rows(n_rows, n_terms)]
+    rows = f"{count_things(n_rows, 'complete row')} {'is' if n_rows == 1 else 'are'}"
+    if n_rows < FEWEST_ROWS:
         said.append(f"{rows} too few to find equations; at least {FEWEST_ROWS} are needed.")
     elif not enough:
+        columns = count_things(len(found.numeric), "column")
         said.append(
-            f"{rows} too few to fit all equations of {_many(len(found.numeric), 'column')} (fit), "
-            "but enough to look for short ones (laws, check)."
+            f"{rows} too few to fit all equations of {columns} (fit), but enough to look for short "
+            "ones (laws, check)."
         )
     else:
         degree = max(enough)
@@ -298,26 +260,17 @@ def remarks(found: Description) -> list[str]:
     return said
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def show_description(found: Description) -> None:
     """Print a table of the columns, what there is to say, and what to run."""
     kinds = Counter(column.kind for column in found.columns)
     listed = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
-    say(f"{found.where}: {_many(found.n_rows, 'row')}, {_many(len(found.columns), 'column')}")
-    shown = RichTable(box=None, pad_edge=False)
-    for title in ("column", "kind", "from", "to", "spread", "missing"):
-        left = title in ("column", "kind")
-        shown.add_column(
-            title, justify="left" if left else "right", overflow="fold", no_wrap=title != "column"
-        )
-    for column in found.columns[:MOST_COLUMNS]:
-        shown.add_row(*map(cell, _row(column)))
-    out().print(shown)
-    if len(found.columns) > MOST_COLUMNS:
-        say(f"... and {len(found.columns) - MOST_COLUMNS} more ({listed}); --json lists them all")
+    size = f"{count_things(found.n_rows, 'row')}, {count_things(len(found.columns), 'column')}"
+    say(f"{found.where}: {size}")
+    titles = ("column", "kind", "from", "to", "spread", "missing")
+    rows = [_row(column) for column in found.columns[:MOST_SHOWN_COLUMNS]]
+    out().print(make_table(titles, rows, left=("column", "kind"), unbroken=titles[1:]))
+    if (n_left := len(found.columns) - MOST_SHOWN_COLUMNS) > 0:
+        say(f"... and {n_left} more ({listed}); --json lists them all")
     say()
     for sentence in remarks(found):
         say(fit_width(sentence))
@@ -329,7 +282,7 @@ def show_description(found: Description) -> None:
 
 
 def _row(column: Column) -> tuple[str, ...]:
-    missing = f"{100 * column.missing:.{1 if column.missing < 0.1 else 0}f} %"
+    missing = f"{100 * column.missing:.{1 if 10 * column.missing < 1 else 0}f} %"
     kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
     if column.n_values is not None:
         kind += f", {column.n_values} different"
@@ -341,10 +294,11 @@ def _row(column: Column) -> tuple[str, ...]:
 def _short(value: float | str | None) -> str:
     """Write a date as it is, whole numbers in full, and others with five digits."""
     if value is None or isinstance(value, str):
-        return (value or "")[:DATE_LENGTH]
-    if value == round(value) and abs(value) < 1e9:
+        return (value or "")[: len("2026-01-31")]
+    if value == round(value) and abs(value) < MOST_IN_FULL:
         return str(int(value))
-    digits = max(5, floor(log10(abs(value))) + 3) if 1e-9 < abs(value) < 1e6 else 5
+    # At least two decimals of what is written without a power of ten.
+    digits = max(5, floor(log10(abs(value))) + 3) if abs(value) < MOST_IN_FULL else 5
     return significant(value, digits).replace("\u2212", "-")
 
 

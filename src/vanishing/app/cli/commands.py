@@ -1,6 +1,5 @@
 """The commands, and what happens around each of them."""
 
-import dataclasses
 import functools
 import inspect
 import signal
@@ -9,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -27,7 +27,7 @@ from vanishing.app.cli.console import (
     warnings_as_notes,
 )
 from vanishing.app.cli.help import Command, Group
-from vanishing.app.cli.options import Console
+from vanishing.app.cli.options import Console, Options
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
 
@@ -214,20 +214,30 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     15 options of its neighbours.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {}
+    groups: dict[str, type[Options]] = {}
     parameters = []
     for name, parameter in inspect.signature(command).parameters.items():
-        if dataclasses.is_dataclass(hints[name]):
+        if inspect.isclass(hints[name]) and issubclass(hints[name], Options):
             groups[name] = hints[name]
         else:
             parameters.append(parameter.replace(annotation=hints[name]))
     groups["console"] = Console
-    parameters += [each for kind in groups.values() for each in signature_of(kind)]
+    for kind in groups.values():
+        types = get_type_hints(kind)
+        parameters += [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=Annotated[types[each.name], each.metadata["option"]],
+            )
+            for each in fields(kind)
+        ]
 
     @functools.wraps(command)
     def call(**given: Any) -> Any:
         for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in signature_of(kind)})
+            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
         console = given.pop("console")
         state.quiet = console.quiet
         state.debug = state.debug or console.debug
@@ -239,11 +249,6 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
     call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
     return call
-
-
-def signature_of(group: type) -> list[inspect.Parameter]:
-    """Return the options of a group."""
-    return list(inspect.signature(group).parameters.values())
 
 
 def _version(wanted: bool) -> None:

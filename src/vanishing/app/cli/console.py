@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -84,11 +84,26 @@ def _console(**options: Any) -> Any:
     return Visible(highlight=False, **options)
 
 
-def cell(text: str) -> Any:
-    """Return a text as it is for a table of rich, which takes others for markup."""
+def make_table(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: Sequence[str] = (),
+    unbroken: Sequence[str] = (),
+) -> Any:
+    """Return a table of rich; columns that are not on the left hold numbers."""
+    from rich.table import Table
     from rich.text import Text
 
-    return Text(visible(text))  # here already, for the width of the column
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        side = "left" if title in left else "right"
+        table.add_column(title, justify=side, overflow="fold", no_wrap=title in unbroken)
+    for row in rows:
+        # As they are, since rich takes plain strings for markup; escaped here already, for the
+        # width of the column.
+        table.add_row(*(Text(visible(each)) for each in row))
+    return table
 
 
 def say(text: str = "") -> None:
@@ -120,6 +135,25 @@ def note(text: str) -> None:
     """Write a line to standard error, unless the user wants none."""
     if not state.quiet:
         complain(fit_width(f"note: {text}", sys.stderr))
+
+
+def note_files(*paths: str | None) -> None:
+    """Say which files were written."""
+    for path in paths:
+        if path not in (None, "-"):
+            note(f"wrote {path}")
+
+
+#: Lines of a list: more push what was said first out of a small terminal.
+MOST_LINES = 20
+#: Names that an error or a note lists: as many as a line holds.
+MOST_NAMED = 8
+
+
+def list_some(names: Sequence[str], between: str = ", ") -> str:
+    """Write names in a row, the first ones if they are many."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return between.join(names[:MOST_NAMED]) + more
 
 
 def emit(value: Any) -> None:

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from vanishing.app.cli.console import OutputError, emit, out, required, say
-from vanishing.app.cli.options import Equations, Json, Reading, Threshold
+from vanishing.app.cli.options import OPTIONS, Equations, Json, Options, Reading, Threshold, option
 
 # --- ``vanishing demo``: from nothing to equations, scored rows and a report ----------------------
 
-#: Rows of the two tables, and the faults in the second.
-N_NORMAL, N_NEW, FAULTS = 400, 200, (17, 58, 93, 140, 171)
+#: Rows of the two tables; the faults in the second, and how far off these readings are.
+N_NORMAL, N_NEW = 400, 200
+FAULTS = ((17, 1.3), (58, 0.8), (93, 1.1), (140, 0.7), (171, 1.2))
 
 
 def demo(
@@ -24,10 +25,8 @@ def demo(
 
     The first table shows the equations of a pump that runs well, the second has faults to find.
     """
-    from vanishing.app.cli.equations import show_equations
-    from vanishing.app.cli.findings import find, findings_record, show_findings
-    from vanishing.app.cli.models import fit_detector, truth
-    from vanishing.app.cli.tables import read_table, write_table
+    from vanishing.app.cli import equations, findings, models, tables
+    from vanishing.app.report import write_report
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -35,37 +34,41 @@ def demo(
         raise OutputError(f"{folder} cannot be made: {error.strerror}; name another") from error
     files = {name: str(folder / name) for name in ("normal.csv", "new.csv", "scores.csv")}
     for name, columns in zip(files, _pump(), strict=False):
-        write_table(files[name], columns)
+        tables.write_table(files[name], columns)
 
-    normal = read_table(files["normal.csv"], Reading(id="time"))
-    new = read_table(files["new.csv"], Reading(id="time"), label="fault", model=normal)
-    detector = fit_detector(
+    normal = tables.read_table(files["normal.csv"], Reading(id="time"))
+    new = tables.read_table(files["new.csv"], Reading(id="time"), label="fault", model=normal)
+    detector = models.fit_detector(
         normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
     )
-    findings = find(detector, new, truth(new, None), top=5)
-    model = folder / "pump.safetensors"
+    known = models.truth(new, None)
+    found = findings.find(detector, new, known, top=len(FAULTS))
+    model, report = folder / "pump.safetensors", folder / "report.html"
     detector.save(model)
-    write_table(
-        files["scores.csv"],
-        {
-            "time": new.row_ids,
-            "score": findings.scores,
-            "anomaly": findings.anomalous.astype("int64"),
-        },
+    scores = {"score": found.scores, "anomaly": found.anomalous.astype("int64")}
+    tables.write_table(files["scores.csv"], {"time": new.row_ids} | scores)
+    write_report(
+        report,
+        detector,
+        new.for_model,
+        labels=known.astype("int64"),
+        ids=new.row_ids,
+        feature_names=new.shown_names,
+        title="Readings of a pump",
+        train=normal.for_model,
     )
-    report = _report(folder / "report.html", detector, normal, new, truth(new, None))
     if json:
-        emit(findings_record(findings, new) | {"files": sorted(map(str, folder.iterdir()))})
+        emit(findings.findings_record(found, new) | {"files": sorted(map(str, folder.iterdir()))})
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without any hint:")
-    show_equations(detector, None, terms=12, table=normal, mix=True)
+    equations.show_equations(detector, None, terms=0, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
-    show_findings(findings, new, out())
+    findings.show_findings(found, new, out())
     say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
-    worst = new.row_name(int(findings.worst[0]))
+    worst = new.row_name(int(found.worst[0]))
     for line in (
         f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
         f"vanishing score {files['new.csv']} --model {model} --id time",
@@ -85,7 +88,7 @@ def _pump() -> list[dict[str, Any]]:
     import numpy as np
 
     rng = np.random.default_rng(0)
-    faulty = np.array(FAULTS)
+    faulty, factors = map(list, zip(*FAULTS, strict=True))
     tables: list[dict[str, Any]] = []
     for n_rows in (N_NORMAL, N_NEW):
         speed, torque = rng.uniform(0.2, 4, (2, n_rows))
@@ -97,50 +100,39 @@ def _pump() -> list[dict[str, Any]]:
         readings = {"speed": speed, "torque": torque, "power": power}
         tables.append({"time": time, **{name: each.round(4) for name, each in readings.items()}})
     new = tables[1]
-    new["power"][faulty] = (new["power"][faulty] * [1.3, 0.8, 1.1, 0.7, 1.2]).round(4)
+    new["power"][faulty] = (new["power"][faulty] * factors).round(4)
     new["fault"] = np.isin(np.arange(N_NEW), faulty).astype(np.int64)
     return tables
-
-
-def _report(path: Path, detector: Any, normal: Any, new: Any, known: Any) -> Path:
-    from vanishing.app.report import write_report
-
-    write_report(
-        path,
-        detector,
-        new.for_model,
-        labels=known.astype("int64"),
-        ids=new.row_ids,
-        feature_names=new.shown_names,
-        title="Readings of a pump",
-        train=normal.for_model,
-    )
-    return path
 
 
 # --- ``vanishing serve``: the playground in the browser -------------------------------------------
 
 
-def serve(
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port", "-p", min=0, max=65535, metavar="N", help="Port; 0 selects a free one."
-        ),
-    ] = 8765,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address; other machines can connect to any but the default.",
-        ),
-    ] = "127.0.0.1",
-    open_browser: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser.")
-    ] = False,
-    json: Json = False,
-) -> None:
+class Serving(Options):
+    """Where the page is served."""
+
+    port: int = option(
+        OPTIONS,
+        *("--port", "-p"),
+        default=8765,
+        min=0,
+        max=2**16 - 1,
+        metavar="N",
+        help="Port; 0 selects a free one.",
+    )
+    host: str = option(
+        OPTIONS,
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="Address; other machines can connect to any but the default.",
+    )
+    open_browser: bool = option(
+        OPTIONS, "--open", default=False, help="Open the page in the browser."
+    )
+
+
+def serve(asked: Serving, json: Json = False) -> None:
     """Start the playground in the browser; Ctrl-C stops it.
 
     Drop a table to see its laws, or draw points to see their equations.
@@ -148,9 +140,9 @@ def serve(
     start = required("vanishing.app.playground", "serve", extra="web")
     try:
         start(
-            host,
-            port,
-            open_browser=open_browser,
+            asked.host,
+            asked.port,
+            open_browser=asked.open_browser,
             on_start=(lambda url: emit({"url": url})) if json else None,
         )
     except OSError as error:

@@ -11,80 +11,61 @@ from vanishing.app.cli.console import (
     UsageError,
     emit,
     err,
+    list_some,
     note,
+    note_files,
     out,
     required,
     say,
     state,
     track,
-    working,
 )
 from vanishing.app.cli.options import (
     COLUMNS,
+    OPTIONS,
     OUTPUT,
+    Compared,
     Equations,
     Json,
     Label,
-    OutFormat,
+    Options,
+    Output,
     Raw,
     Reading,
-    Report,
     Save,
     Threshold,
     option,
 )
 
-Train = Annotated[
-    str | None,
-    typer.Option(
-        "--train", metavar="TABLE", help="Table of normal rows.", show_default="the table itself"
-    ),
-]
-FittedModel = Annotated[
-    str | None,
-    typer.Option(
-        "--model", "-m", metavar="FILE", help="Model file of detect --save or fit --save."
-    ),
-]
-Top = Annotated[int, option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list and explain.")]
-
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
+
+
+class Detecting(Options):
+    """Which anomalies to show."""
+
+    anomalous: str | None = option(
+        COLUMNS, "--anomalous", metavar="VALUE", help="Value of --label that marks anomalies."
+    )
+    top: int = option(
+        OUTPUT, "--top", default=10, min=0, metavar="N", help="Rows to list and explain."
+    )
+    fail_on_anomaly: bool = option(
+        OUTPUT, "--fail-on-anomaly", default=False, help="Exit with 1 if there are anomalies."
+    )
 
 
 def detect(
     data: Annotated[
         str, typer.Argument(metavar="TABLE", help="Table of rows to score, or - for a pipe.")
     ],
+    compared: Compared,
+    asked: Detecting,
+    output: Output,
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
-    train: Train = None,
-    model: FittedModel = None,
     label: Label = None,
-    anomalous: Annotated[
-        str | None,
-        option(
-            COLUMNS, "--anomalous", metavar="VALUE", help="Value of --label that marks anomalies."
-        ),
-    ] = None,
-    top: Top = 10,
-    out_file: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Table of the scores of all rows to write, or - for a pipe.",
-        ),
-    ] = None,
-    out_format: OutFormat = None,
-    report: Report = None,
     save: Save = None,
-    fail_on_anomaly: Annotated[
-        bool, option(OUTPUT, "--fail-on-anomaly", help="Exit with 1 if there are anomalies.")
-    ] = False,
-    json: Json = False,
 ) -> int:
     """Find the rows that are unlike the others, and suggest a fix.
 
@@ -94,101 +75,50 @@ def detect(
     By default the detector is a mixture of many local equations. With --degree, --tol,
     --normalization or --construction it is a single ideal, whose equations people can read.
     """
-    from vanishing.app.cli.findings import find, findings_record, show_findings
-    from vanishing.app.cli.laws import capitalize, show_strays, stray_records
-    from vanishing.app.cli.models import library_errors, row_column, truth
-    from vanishing.app.cli.tables import (
-        check_outputs,
-        check_report,
-        describe_lines,
-        note_lines,
-        output_format,
-        refusals,
-        write_table,
-    )
+    from vanishing.app.cli import findings, laws, models, tables
 
-    if anomalous is not None and label is None:
+    if asked.anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the --label column; pass --label, too")
-    if json and out_file == "-":
-        raise UsageError("--json and --out - would share standard output; name a file with --out")
-    if report is not None:
-        check_report(report)
-    check_outputs([out_file, report, save], [data, train, model])
-    if out_file is not None:
-        output_format(out_file, out_format)
-    inputs = _read(data, train, model, reading, wanted, threshold, label, lists_strays=True)
-    table, normal = inputs.table, inputs.normal
-    known = None if label is None else truth(table, anomalous)  # before the fit, which takes long
+    tables.check_files([data, compared.train, compared.model], output, save)
+    inputs = _read(data, compared, reading, wanted, threshold, label, lists_strays=True)
+    table = inputs.table
+    # Before the fit, which takes long.
+    known = None if label is None else models.truth(table, asked.anomalous)
     detector = _fit(inputs, wanted, threshold)
     if not hasattr(detector, "explain"):
-        from vanishing.app.cli.models import kind_of
-
         raise UsageError(
-            f"detect is not supported for {kind_of(detector)} ({model}); use vanishing score, or "
-            "make a detector with vanishing fit --kind detector"
+            f"detect is not supported for {models.kind_of(detector)} ({compared.model}); use "
+            "vanishing score, or make a detector with vanishing fit --kind detector"
         )
-    findings = find(detector, table, known, top=top)
+    found = findings.find(detector, table, known, top=asked.top)
     strays = _check_strays(table)
     if save is not None:
-        with refusals(save):
+        with tables.refusals(save):
             detector.save(save)
-    if report is not None:
-        from vanishing.app.report import write_report
-
-        notes = strays.sentences()
-        if len(findings.worst):
-            notes += describe_lines(table, int(table.rows[findings.worst[0]]))
-        with refusals(report), library_errors("report"), working("writing the report", 1.0) as step:
-            write_report(
-                report,
-                detector,
-                table.for_model,
-                scores=-findings.scores,
-                labels=None if known is None else known.astype("int64"),
-                ids=table.rows if table.row_ids is None else table.row_ids,
-                feature_names=table.shown_names,
-                title=f"Anomalies in {table.file_name}",
-                train=None if normal is None else normal.for_model,
-                notes=[capitalize(each) for each in notes],
-                callback=lambda share: step(done=share),
-            )
-    if out_file is not None:
-        columns = row_column(table, reading.id) | {
-            "score": findings.scores,
-            "anomaly": findings.anomalous.astype("int64"),
+    if output.report is not None:
+        _write_report(output.report, detector, inputs, found, strays, known)
+    if output.out is not None:
+        columns = models.row_column(table, reading.id) | {
+            "score": found.scores,
+            "anomaly": found.anomalous.astype("int64"),
         }
-        write_table(out_file, columns, format=out_format)
-    if json:
-        files = {"out": out_file, "report": report, "saved": save}
-        cells = {"not_numbers": stray_records(strays, table.unfiltered or table)}
-        emit(findings_record(findings, table) | cells | files)
-    elif out_file != "-" or not state.quiet:
+        tables.write_table(output.out, columns, format=output.out_format)
+    whole = table.unfiltered or table
+    if output.json:
+        files = {"out": output.out, "report": output.report, "saved": save}
+        cells = {"not_numbers": laws.stray_records(strays, whole)}
+        emit(findings.findings_record(found, table) | cells | files)
+    elif output.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
-        console = err() if out_file == "-" else out()
-        show_findings(findings, table, console)
+        console = err() if output.out == "-" else out()
+        findings.show_findings(found, table, console)
         if strays.rows:
-            show_strays(strays, table.unfiltered or table, console)
-        elif len(findings.worst):
-            note_lines(table, int(table.rows[findings.worst[0]]))
-        for path in (out_file, report, save):
-            if path not in (None, "-"):
-                note(f"wrote {path}")
-    return Exit.ANOMALIES if fail_on_anomaly and findings.anomalous.any() else Exit.DONE
-
-
-#: Columns up to which the laws are looked for that say what a cell should be.
-MOST_COLUMNS = 12
-
-
-def _check_strays(table: Any) -> Any:
-    """Return the cells that are not numbers, with what the laws of a narrow table say they are."""
-    from dataclasses import replace
-
-    from vanishing.app.cli.laws import check_strays, discover_laws
-
-    whole = replace(table.unfiltered or table, labels=None)
-    is_narrow = whole.values.shape[1] <= MOST_COLUMNS
-    return check_strays(discover_laws(whole) if whole.strays and is_narrow else None, whole)
+            laws.show_strays(strays, whole, console)
+        elif len(found.worst):
+            tables.note_lines(table, int(table.rows[found.worst[0]]))
+        note_files(output.out, output.report, save)
+    is_alarm = asked.fail_on_anomaly and found.anomalous.any()
+    return Exit.ANOMALIES if is_alarm else Exit.DONE
 
 
 class Inputs(NamedTuple):
@@ -202,10 +132,51 @@ class Inputs(NamedTuple):
     model: Any
 
 
+def _write_report(
+    path: str, detector: Any, inputs: Inputs, found: Any, strays: Any, known: Any
+) -> None:
+    from vanishing.app.cli import models, tables
+    from vanishing.app.report import write_report
+    from vanishing.app.wording import as_sentence
+
+    table, normal = inputs.table, inputs.normal
+    notes = strays.sentences()
+    if len(found.worst):
+        notes += tables.describe_lines(table, int(table.rows[found.worst[0]]))
+    with models.writing_report(path) as show:
+        write_report(
+            path,
+            detector,
+            table.for_model,
+            scores=-found.scores,
+            labels=None if known is None else known.astype("int64"),
+            ids=table.rows if table.row_ids is None else table.row_ids,
+            feature_names=table.shown_names,
+            title=f"Anomalies in {table.file_name}",
+            train=None if normal is None else normal.for_model,
+            notes=[as_sentence(each) for each in notes],
+            callback=show,
+        )
+
+
+#: Columns among which laws are found in a second, before somebody wonders what detect does.
+QUICK_COLUMNS = 12
+
+
+def _check_strays(table: Any) -> Any:
+    """Return the cells that are not numbers, with what the laws of a narrow table say they are."""
+    from dataclasses import replace
+
+    from vanishing.app.cli import laws
+
+    whole = replace(table.unfiltered or table, labels=None)
+    is_quick = whole.strays and whole.values.shape[1] <= QUICK_COLUMNS
+    return laws.check_strays(laws.discover_laws(whole) if is_quick else None, whole)
+
+
 def _read(
     data: str,
-    train: str | None,
-    model: str | None,
+    compared: Compared,
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
@@ -214,158 +185,145 @@ def _read(
     lists_strays: bool = False,
 ) -> Inputs:
     """Read the table to judge, and the model or the table of normal rows."""
-    from vanishing.app.cli.models import load_model, refuse_unused
-    from vanishing.app.cli.tables import check_inputs, read_table
+    from vanishing.app.cli import models, tables
 
+    train, model = compared.train, compared.model
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
-        refuse_unused(wanted, threshold, reason="the model is already fitted")
-    check_inputs([data, train])
-    if model is not None:
-        fitted = load_model(model)
-        table = read_table(
-            data, reading, label=label, model=fitted, gaps="skip", lists_strays=lists_strays
-        )
-        return Inputs(table, None, fitted)
+        models.refuse_unused(wanted, threshold, reason="the model is already fitted")
+    tables.check_inputs([data, train])
+    fitted = None if model is None else models.load_model(model)
+    normal = None
     if train is not None:
-        normal = read_table(
+        normal = tables.read_table(
             train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
         )
         _note_constants(normal)
-    else:
-        normal = None
-    table = read_table(
+    table = tables.read_table(
         data,
         reading,
         label=label,
-        model=normal,
-        set_aside=True,
+        model=normal if fitted is None else fitted,
+        set_aside=fitted is None,
         gaps="skip",
         lists_strays=lists_strays,
     )
-    return Inputs(table, normal, None)
+    return Inputs(table, normal, fitted)
 
 
 def _note_constants(normal: Any) -> None:
     """Say which columns never change in normal rows, so that any other value is an anomaly."""
-    constant = [j for j, column in enumerate(normal.values.T) if column.min() == column.max()]
-    if constant:
-        listed = ", ".join(
-            f"{normal.shown_names[j]} = {normal.values[0, j]:g}" for j in constant[:5]
-        )
-        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+    same = [
+        f"{name} = {column[0]:g}"
+        for name, column in zip(normal.shown_names, normal.values.T, strict=True)
+        if column.min() == column.max()
+    ]
+    if same:
         note(
-            f"{normal.where}: the same in every row: {listed}{more}; a row with another value is "
-            "called anomalous"
+            f"{normal.where}: the same in every row: {list_some(same)}; a row with another value "
+            "is called anomalous"
         )
 
 
 def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
-    from vanishing.app.cli.models import fit_detector, fit_to_itself
+    from vanishing.app.cli import models
 
     if inputs.model is not None:
         return inputs.model
     if inputs.normal is not None:
-        return fit_detector(inputs.normal, threshold, wanted)
-    return fit_to_itself(inputs.table, threshold, wanted)
+        return models.fit_detector(inputs.normal, threshold, wanted)
+    return models.fit_to_itself(inputs.table, threshold, wanted)
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
 
-#: Names of rows to list in an error, at most.
-ROWS_NAMED = 5
+
+class Explaining(Options):
+    """Which rows to explain, and how much to say."""
+
+    row: list[str] | None = option(
+        OPTIONS,
+        *("--row", "-r"),
+        metavar="NAME",
+        help="Number of a row, from 1, or its name with --id; may be repeated.",
+        show_default="the row with the largest score",
+    )
+    equations: int = option(
+        OUTPUT, "--equations", default=5, min=0, metavar="N", help="Broken equations to list."
+    )
+    features: int = option(
+        OUTPUT, "--features", default=10, min=1, metavar="N", help="Columns to list."
+    )
+    picture: str | None = option(
+        OUTPUT,
+        "--picture",
+        metavar="FILE",
+        help="Picture of the first row to draw: .png, .svg or .pdf.",
+    )
 
 
 def explain(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
+    asked: Explaining,
+    compared: Compared,
     reading: Reading,
     wanted: Equations,
     threshold: Threshold,
-    row: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--row",
-            "-r",
-            metavar="NAME",
-            help="Number of a row, from 1, or its name with --id; may be repeated.",
-            show_default="the row with the largest score",
-        ),
-    ] = None,
-    model: FittedModel = None,
-    train: Train = None,
     label: Label = None,
-    equations: Annotated[
-        int,
-        option(OUTPUT, "--equations", min=0, metavar="N", help="Broken equations to list."),
-    ] = 5,
-    features: Annotated[
-        int, option(OUTPUT, "--features", min=1, metavar="N", help="Columns to list.")
-    ] = 10,
-    picture: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--picture",
-            metavar="FILE",
-            help="Picture of the first row to draw: .png, .svg or .pdf.",
-        ),
-    ] = None,
     raw: Raw = False,
     json: Json = False,
 ) -> None:
     """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
-    from vanishing.app.cli.findings import (
-        explain_row,
-        explanation_record,
-        show_explanation,
-        show_values,
-    )
-    from vanishing.app.cli.models import anomaly_scores, core, is_detector, save_picture
-    from vanishing.app.cli.tables import check_outputs, note_lines
+    from vanishing.app.cli import findings, models, tables
 
-    check_outputs([picture], [data, model, train])
-    inputs = _read(data, train, model, reading, wanted, threshold, label)
-    table, normal = inputs.table, inputs.normal
+    picture = asked.picture
+    tables.check_outputs([picture], [data, compared.model, compared.train])
+    inputs = _read(data, compared, reading, wanted, threshold, label)
+    table = inputs.table
     fitted = _fit(inputs, wanted, threshold)
-    if row:
-        chosen = [_find_row(table, each) for each in row]
+    if asked.row:
+        chosen = [_find_row(table, each) for each in asked.row]
     else:
-        chosen = [int(anomaly_scores(fitted, table).argmax())]
-    if is_detector(fitted) and not hasattr(fitted, "explain"):
+        chosen = [int(models.anomaly_scores(fitted, table).argmax())]
+    if models.is_detector(fitted) and not hasattr(fitted, "explain"):
         raise ModelError(
             "explain is not supported for pipelines; fit a detector to the columns themselves"
         )
-    if isinstance(core(fitted), ClassVanishingFeatures):
+    if isinstance(models.core(fitted), ClassVanishingFeatures):
         raise ModelError(
             "explain is not supported for models of classes; fit one with --kind detector"
         )
-    if not is_detector(fitted):
+    if not models.is_detector(fitted):
         if picture is not None:
             raise ModelError("an ideal has no explanation to draw; use a detector")
-        records = [show_values(fitted, table, i, equations, raw=raw, silent=json) for i in chosen]
+        n_equations = asked.equations
+        records = [
+            findings.show_values(fitted, table, i, n_equations, raw=raw, silent=json)
+            for i in chosen
+        ]
         if json:
             emit({"rows": records})
         return
     found = [
-        (i, explain_row(fitted, table, i, n_equations=equations))
+        (i, findings.explain_row(fitted, table, i, n_equations=asked.equations))
         for i in track(chosen, "explaining", len(chosen))
     ]
     if picture is not None:
         if found[0][1] is None:
             raise DataError(f"row {table.row_name(chosen[0])} is too far from normal data to draw")
         display = required("vanishing.plotting", "ExplanationDisplay", extra="plot")
-        save_picture(picture, lambda: display.from_explanation(found[0][1]))
+        models.save_picture(picture, lambda: display.from_explanation(found[0][1]))
     if json:
-        emit({"rows": [explanation_record(fitted, table, i, why) for i, why in found]})
+        emit({"rows": [findings.explanation_record(fitted, table, i, why) for i, why in found]})
         return
-    note_lines(table, int(table.rows[chosen[0]]))
+    tables.note_lines(table, int(table.rows[chosen[0]]))
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        show_explanation(
-            fitted, table, i, why, n_features=features, normal=normal, raw=raw, console=out()
+        findings.show_explanation(
+            fitted, table, i, why, n_features=asked.features, normal=inputs.normal, raw=raw
         )
 
 
@@ -382,8 +340,7 @@ def _find_row(table: Any, name: str) -> int:
         )
         remedy = "pass such a number, or choose a column of names with --id"
     else:
-        shown = ", ".join(names[:ROWS_NAMED]) + (", ..." if len(names) > ROWS_NAMED else "")
         called = repr(name)
-        has = f"the --id column names the rows: {shown}"
+        has = f"the --id column names the rows: {list_some(names)}"
         remedy = "pass one of these, or leave --id out to pass the number of a row"
     raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")

@@ -7,10 +7,18 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.table import Table as RichTable
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
-from vanishing.app.cli.console import ModelError, bar, cell, out, say, working
+from vanishing.app.cli.console import (
+    MOST_LINES,
+    ModelError,
+    bar,
+    list_some,
+    make_table,
+    out,
+    say,
+    working,
+)
 from vanishing.app.cli.models import (
     choose_ideal,
     coordinate_names,
@@ -23,7 +31,13 @@ from vanishing.app.cli.models import (
     preprocessing,
     threshold_of,
 )
-from vanishing.app.wording import describe_distance, measure_distance
+from vanishing.app.wording import (
+    MOST_WRITTEN_TERMS,
+    count_things,
+    describe_distance,
+    measure_distance,
+    take_terms,
+)
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
@@ -36,7 +50,7 @@ from vanishing.polynomials.monomials import count
 # --- Equations as lines of text -------------------------------------------------------------------
 
 #: More monomials than anyone reads; a model of images has millions.
-MOST_MONOMIALS = 200_000
+MOST_EXPANDED = 200_000
 
 
 def equation_texts(
@@ -57,7 +71,7 @@ def equation_texts(
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > MOST_MONOMIALS:
+    if n_monomials > MOST_EXPANDED:
         raise ModelError(
             f"equations in {basis.n_features} variables have up to {n_monomials} terms, too many "
             "to write out; look at 'show MODEL spectrum', or fit fewer columns"
@@ -69,10 +83,8 @@ def equation_texts(
         basis = basis.restrict(np.arange(basis.count()) < most)
     texts = []
     for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
-        more = ""
-        if each.n_left_out:
-            which = "smaller" if scale.is_complete else "more"
-            more = f" + ({each.n_left_out} {which} term{'' if each.n_left_out == 1 else 's'})"
+        which = "smaller term" if scale.is_complete else "more term"
+        more = f" + ({count_things(each.n_left_out, which)})" if each.n_left_out else ""
         texts.append(f"{_write(each, names)}{more} = 0")
     return texts
 
@@ -100,14 +112,9 @@ def tidy_equations(
 
 def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
     """Write a tidy equation as one line; at most so many terms, 0 for all."""
-    exponents = equation.exponents
-    # Highest degree first, as they are written.
-    order = np.lexsort((*-exponents.T[::-1], -exponents.sum(axis=1)))[: terms or None]
-    coefficients = [float(equation.coefficients[k]) for k in order]
-    written = _write(Sum(exponents[order], coefficients, max(6, equation.digits)), equation.names)
-    n_left_out = len(exponents) - len(order)
-    more = f" + ({n_left_out} more term{'' if n_left_out == 1 else 's'})" if n_left_out else ""
-    return f"{written}{more} = 0"
+    taken = take_terms(equation, terms or None)
+    more = f" + ({count_things(taken.n_left_out, 'more term')})" if taken.n_left_out else ""
+    return f"{_write(taken, equation.names)}{more} = 0"
 
 
 def _write(terms: Sum, names: Sequence[str]) -> str:
@@ -138,7 +145,7 @@ def carry_back(model: Any, key: str) -> Written:
     if steps is None or coordinate_names(core(model), key)[1]:
         return as_it_is
     names = feature_names(model)
-    if count(len(names), len(ideal.basis_.blocks)) > MOST_MONOMIALS:
+    if count(len(names), len(ideal.basis_.blocks)) > MOST_EXPANDED:
         return as_it_is
     try:
         basis = ideal.basis_.compose(affine_map(steps))
@@ -153,11 +160,6 @@ def carry_back(model: Any, key: str) -> Written:
 
 
 # --- A model in words, tables and JSON ------------------------------------------------------------
-
-#: Of more than these, the first are shown.
-MOST_LINES = 20
-#: Of more terms than these, the largest are shown.
-TERMS = 12
 
 
 def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
@@ -193,21 +195,11 @@ def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
             }
             for each in tidied
         ]
-    return record | {"equations": equations, "noise": noise_record(ideal)}
-
-
-def noise_record(ideal: VanishingIdeal) -> dict[str, Any] | None:
-    """Return the noise that a fit with ``--tol auto`` found, for JSON."""
-    noise = ideal.noise_
-    if noise is None:
-        return None
-    return {
-        "level": noise.level,
-        "share": noise.share,
-        "degree": noise.degree,
-        "levels": list(noise.levels),
-        "text": noise_text(ideal),
-    }
+    noise = None
+    if ideal.noise_ is not None:  # what a fit with --tol auto found
+        shown = ("level", "share", "degree", "levels")
+        noise = {each: getattr(ideal.noise_, each) for each in shown} | {"text": noise_text(ideal)}
+    return record | {"equations": equations, "noise": noise}
 
 
 def noise_text(ideal: VanishingIdeal) -> str:
@@ -225,18 +217,17 @@ def describe(model: Any, table: Table, *, raw: bool) -> None:
             say(f"  {line}")
         say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
         return
-    show_equations(model, None, terms=TERMS, table=None if raw else table, mix=True)
+    show_equations(model, None, terms=MOST_WRITTEN_TERMS, table=None if raw else table, mix=True)
 
 
 def headline(model: Any) -> str:
     """Return one line about a model."""
     names = feature_names(model)
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     found = [ideal.basis_.count() for ideal in ideals_of(model).values()]
-    what = f"{kind_of(model)}: {_many(sum(found), 'equation')}"
+    what = f"{kind_of(model)}: {count_things(sum(found), 'equation')}"
     if len(found) > 1:
         what += f" of {len(found)} ideals"
-    return f"{what} in {_many(len(names), 'column')} ({shown})"
+    return f"{what} in {count_things(len(names), 'column')} ({list_some(names)})"
 
 
 def show_equations(
@@ -316,18 +307,13 @@ def show_spectrum(model: Any, name: str | None) -> None:
 def show_basis(model: Any, name: str | None) -> None:
     """Print what happened at each degree."""
     key, ideal = choose_ideal(model, name)
-    title = cell(f"ideal {key}, ended: {ideal.stop_reason_}")  # which may look like markup
-    table = RichTable(title=title, title_justify="left")
     columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
     if any(trace.undecided for trace in ideal.trace_):
         columns.append("undecided")
-    for column in (*columns, "tol"):
-        table.add_column("equations" if column == "vanishing" else column, justify="right")
-    for trace in ideal.trace_:
-        cells = [str(getattr(trace, column)) for column in columns]
-        table.add_row(*cells, f"{trace.tol:.3g}")
-    out().print(table)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    rows = [
+        (*(str(getattr(trace, column)) for column in columns), f"{trace.tol:.3g}")
+        for trace in ideal.trace_
+    ]
+    titles = ["equations" if each == "vanishing" else each for each in (*columns, "tol")]
+    say(f"ideal {key}, ended: {ideal.stop_reason_}")
+    out().print(make_table(titles, rows))

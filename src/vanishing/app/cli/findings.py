@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
 
-from vanishing.app.cli.console import DataError, ModelError, bar, cell, out, say, track
+from vanishing.app.cli.console import DataError, ModelError, bar, make_table, out, say, track
+from vanishing.app.cli.equations import (
+    carry_back,
+    equation_texts,
+    tidy_equations,
+    tidy_text,
+)
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
@@ -19,11 +24,12 @@ from vanishing.app.cli.models import (
     threshold_of,
 )
 from vanishing.app.cli.tables import place_of
-from vanishing.app.wording import TOGETHER, list_changes
+from vanishing.app.wording import MOST_WRITTEN_TERMS, TOGETHER, have_enough_rows, list_changes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.simplification import TidyEquation
 from vanishing.equations.text import exact_number
+from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.monomials import count
 
 # --- What a detector finds in a table -------------------------------------------------------------
@@ -33,18 +39,8 @@ from vanishing.polynomials.monomials import count
 class Findings:
     """Scores of all rows, and explanations of the worst.
 
-    Parameters
-    ----------
-    scores : array of shape (n_rows,)
-        Larger for rows that are less normal.
-    threshold : float
-    anomalous : bool array of shape (n_rows,)
-    worst : int array
-        The anomalous rows of largest score, largest first.
-    explanations : list of Explanation or None
-        Of the worst rows; None where there is none, as for scores that are not finite.
-    auc : float or None
-        Area under the ROC curve, where labels of both kinds are known.
+    ``worst`` are the anomalous rows of largest score, largest first; an explanation is None where
+    the score is not finite. ``auc`` is the area under the ROC curve, with labels of both kinds.
     """
 
     scores: FloatArray
@@ -130,22 +126,13 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
         )
     if not len(findings.worst):
         return
-    rows = RichTable(box=None, pad_edge=False)
-    rows.add_column("row", justify="right")
-    rows.add_column("score", justify="right")
-    rows.add_column("")
-    rows.add_column("typical value")
-    finite = findings.scores[np.isfinite(findings.scores)]
-    largest = float(finite.max(initial=0.0)) or 1.0
-    for index, why in zip(findings.worst, findings.explanations, strict=True):
-        score = float(findings.scores[index])
-        rows.add_row(
-            cell(table.row_name(index)),
-            f"{score:.4g}",
-            cell(bar(score / largest, 12)),
-            cell(_suggest(why)),
-        )
-    console.print(rows)
+    bars = _draw_bars(findings.scores, findings.worst, 12)
+    rows = [
+        (table.row_name(index), f"{findings.scores[index]:.4g}", drawn, _suggest(why))
+        for index, drawn, why in zip(findings.worst, bars, findings.explanations, strict=True)
+    ]
+    titles = ("row", "score", "", "typical value")
+    console.print(make_table(titles, rows, left=("", "typical value")))
     if len(findings.worst) < number:
         console.print(f"... and {number - len(findings.worst)} more (--top, --out)", markup=False)
 
@@ -159,9 +146,6 @@ def _suggest(why: Any) -> str:
 
 
 # --- Explanations in tables and JSON --------------------------------------------------------------
-
-#: With fewer rows for each term of an equation, these do not tell its noise.
-ROWS_PER_TERM = 3
 
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
@@ -210,7 +194,6 @@ def show_explanation(
     n_features: int,
     normal: Table | None,
     raw: bool,
-    console: Any,
 ) -> None:
     """Print the attribution of each feature, and the broken equations.
 
@@ -227,7 +210,7 @@ def show_explanation(
         say("it satisfies the equations as well as normal rows do")
         return
     say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
-    console.print(explanation_table(why, n_features))
+    out().print(explanation_table(why, n_features))
     for line in _broken_constants(detector, why):
         say(f"\n{line}")
     if why.equations:
@@ -252,36 +235,32 @@ def _broken_constants(detector: Any, why: Any) -> list[str]:
     ]
 
 
-def explanation_table(explanation: Any, n_features: int) -> RichTable:
+def explanation_table(explanation: Any, n_features: int) -> Any:
     """Return the attribution of each feature as a table with bars."""
-    table = RichTable(box=None, pad_edge=False)
-    for column in ("feature", "value", "fixed", "attribution"):
-        table.add_column(column, justify="left" if column == "feature" else "right")
-    table.add_column("")
-    largest = float(np.max(np.abs(explanation.attribution), initial=0.0)) or 1.0
     order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
-    for j in order:
-        share = float(explanation.attribution[j])
-        _, fixed = explanation.format_values(j)
-        table.add_row(
-            cell(explanation.feature_names[j]),
-            *(each.replace("\u2212", "-") for each in (exact_number(explanation.sample[j]), fixed)),
-            f"{share:+.3g}",
-            cell(bar(share / largest)),
-        )
-    return table
+    rows = []
+    for j, drawn in zip(order, _draw_bars(explanation.attribution, order), strict=True):
+        values = (exact_number(explanation.sample[j]), explanation.format_values(j)[1])
+        value, fixed = (each.replace("\u2212", "-") for each in values)
+        name = explanation.feature_names[j]
+        rows.append((name, value, fixed, f"{explanation.attribution[j]:+.3g}", drawn))
+    return make_table(("feature", "value", "fixed", "attribution", ""), rows, left=("feature", ""))
+
+
+def _draw_bars(values: FloatArray, chosen: IntArray, width: int = 20) -> list[str]:
+    """Return a bar for each of the chosen values, as long as the largest of all allows."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+    return [bar(float(values[k]) / largest, width) for k in chosen]
 
 
 def _tidied(detector: Any, table: Table) -> list[str]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    from vanishing.app.cli.equations import carry_back, tidy_equations, tidy_text
-
     ideal, names, meaning = carry_back(detector, choose_ideal(detector, None)[0])
-    n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
-    if meaning or len(ideals_of(detector)) > 1 or len(table) < ROWS_PER_TERM * n_monomials:
+    n_terms = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
+    if meaning or len(ideals_of(detector)) > 1 or not have_enough_rows(len(table), n_terms):
         return []
     usual = table.keep(anomaly_scores(detector, table) <= threshold_of(detector))
-    if len(usual) < ROWS_PER_TERM * n_monomials:
+    if not have_enough_rows(len(usual), n_terms):
         return []
     tidied = tidy_equations(ideal, usual.values, names) or []
     return [f"rounded and scaled: {tidy_text(each)}" for each in tidied]
@@ -289,19 +268,13 @@ def _tidied(detector: Any, table: Table) -> list[str]:
 
 def _equation(detector: Any, broken: Any) -> str:
     """Return the equation itself, as far as it can be written out."""
-    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts
-
     key = f"{broken.ideal[0]},{broken.ideal[1]}"
     ideal, names, _ = carry_back(detector, key)
     try:
-        (text,) = equation_texts(ideal, names, terms=TERMS, only=broken.index)
+        (text,) = equation_texts(ideal, names, terms=MOST_WRITTEN_TERMS, only=broken.index)
     except ModelError:
         return f"(ideal {key}, number {broken.index}: too many terms to write out)"
     return text
-
-
-#: A row is sound if its equations are off by at most so many extents, or by rounding errors.
-SOUND, ROUNDING = 4.0, 1e-9
 
 
 def show_values(
@@ -312,8 +285,6 @@ def show_values(
     An ideal knows the extents of its equations and nothing else of its data, so there is no
     attribution to features.
     """
-    from vanishing.app.cli.equations import TERMS, carry_back, equation_texts, tidy_text
-
     ideal = core(model)
     shown_ideal, names, meaning = carry_back(model, "0")
     row = preprocess(model, table.keep(np.array([index])).for_model)
@@ -339,30 +310,22 @@ def show_values(
     if silent:
         return record
     say(f"row {table.row_name(index)}: score {record['score']:.4g}\n")
-    shown = RichTable(box=None, pad_edge=False)
-    for column in ("equation", "value", "extent", "times extent"):
-        shown.add_column(column, justify="left" if column == "equation" else "right")
-    shown.add_column("")
-    finite = times[np.isfinite(times)]
-    largest = float(finite.max(initial=0.0)) or 1.0
-    for k in order:
-        shown.add_row(
-            cell(str(labels[k])),
-            f"{values[k]:.4g}",
-            f"{extents[k]:.3g}",
-            f"{times[k]:.3g}",
-            cell(bar(float(times[k]) / largest)),
-        )
-    out().print(shown)
+    rows = [
+        (str(labels[k]), f"{values[k]:.4g}", f"{extents[k]:.3g}", f"{times[k]:.3g}", drawn)
+        for k, drawn in zip(order, _draw_bars(times, order), strict=True)
+    ]
+    titles = ("equation", "value", "extent", "times extent", "")
+    out().print(make_table(titles, rows, left=("equation", "")))
     tidied = [] if raw or meaning else _tidied_by_sound_rows(model, shown_ideal, table, names)
     if tidied:
         say("\nthe same equations, as short as the noise of the other rows allows:")
         row = table.values[[index]]
         by_size = sorted(tidied, key=lambda each: -abs(float(each.evaluate(row)[0])) / each.size)
         for each in by_size[:n_equations]:
-            say(f"  {tidy_text(each, terms=TERMS)}   (off by {each.evaluate(row)[0]:.4g})")
+            text = tidy_text(each, terms=MOST_WRITTEN_TERMS)
+            say(f"  {text}   (off by {each.evaluate(row)[0]:.4g})")
     else:
-        texts = equation_texts(shown_ideal, names, terms=TERMS)
+        texts = equation_texts(shown_ideal, names, terms=MOST_WRITTEN_TERMS)
         say(f"\nequations, {meaning}:" if meaning else "")
         for k in order:
             say(f"  {labels[k]}: {texts[k]}")
@@ -374,17 +337,16 @@ def _tidied_by_sound_rows(
     model: Any, ideal: Any, table: Table, names: Sequence[str]
 ) -> list[TidyEquation]:
     """Return short equations equivalent to those of an ideal, where there are rows enough."""
-    from vanishing.app.cli.equations import tidy_equations
-
-    n_monomials = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
-    if len(table) <= n_monomials:
+    n_terms = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
+    if len(table) <= n_terms:
         return []
     values = evaluate_rows(
         table,
         lambda rows: core(model).transform(preprocess(model, rows), output="abs"),
         "evaluating",
     )
-    sound = table.keep((values <= SOUND * ideal.extents_ + ROUNDING).all(axis=1))
-    if len(sound) <= n_monomials:
+    # Rows that are not outliers of any equation, rounding errors aside.
+    sound = table.keep((values <= OUTLYING * ideal.extents_ + SAME).all(axis=1))
+    if len(sound) <= n_terms:
         return []
     return tidy_equations(ideal, sound.values, names, mix=True) or []

@@ -4,17 +4,19 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vanishing.app.cli.console import ModelError, UsageError, emit, note, say, working
+from vanishing.app.cli.console import ModelError, UsageError, emit, note, note_files, say, working
 from vanishing.app.cli.options import (
     EQUATIONS,
+    OPTIONS,
+    OUTPUT,
     Equations,
     Fitting,
     Json,
     Label,
     Model,
+    Options,
     Raw,
     Reading,
-    Report,
     Save,
     SkipMissing,
     Threshold,
@@ -27,33 +29,37 @@ from vanishing.app.cli.options import (
 Kind = Literal["ideal", "detector", "classes"]
 
 
+class FitOptions(Options):
+    """What to fit."""
+
+    contrast: str | None = option(
+        EQUATIONS,
+        "--contrast",
+        metavar="TABLE",
+        help="Table of points on which the equations should not hold.",
+    )
+    kind: Kind = option(
+        OPTIONS,
+        "--kind",
+        default="ideal",
+        metavar="KIND",
+        help="What to fit: ideal (equations), detector (of anomalies) or classes (features, "
+        "with --label).",
+    )
+    report: str | None = option(
+        OUTPUT, "--report", metavar="FILE", help="HTML page to write, in a single file."
+    )
+
+
 def fit(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")],
+    asked: FitOptions,
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
     threshold: Threshold,
-    contrast: Annotated[
-        str | None,
-        option(
-            EQUATIONS,
-            "--contrast",
-            metavar="TABLE",
-            help="Table of points on which the equations should not hold.",
-        ),
-    ] = None,
-    kind: Annotated[
-        Kind,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="What to fit: ideal (equations), detector (of anomalies) or classes (features, "
-            "with --label).",
-        ),
-    ] = "ideal",
     label: Label = None,
     raw: Raw = False,
-    report: Report = None,
     save: Save = None,
     json: Json = False,
 ) -> None:
@@ -62,114 +68,107 @@ def fit(
     No option is needed: columns are standardized, and the tolerance is the noise of the data.
     Columns of text and dates are left out.
     """
-    from vanishing.app.cli.equations import describe, fit_record
-    from vanishing.app.cli.models import (
-        core,
-        fit_detector,
-        fit_equations,
-        has_equations,
-        make_ideal,
-        refuse_unused,
-    )
-    from vanishing.app.cli.tables import (
-        check_inputs,
-        check_outputs,
-        check_report,
-        read_table,
-        refusals,
-    )
+    from vanishing.app.cli import equations, models, tables
     from vanishing.persistence import save as save_model
 
-    if save == "-":
-        raise UsageError("models are saved to files; name one with --save")
-    if report is not None:
-        check_report(report)
-        if kind == "classes":
-            raise UsageError("--report is about equations or a detector, not about classes")
-    if contrast is not None and kind != "ideal":
-        raise UsageError(f"--contrast is for --kind ideal only; a {kind} model makes its own")
-    if kind == "classes" and label is None:
-        raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
-    if kind != "detector":
-        refuse_unused(threshold, reason="only detectors (--kind detector) have one")
-    if kind != "ideal":
-        refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
-    check_inputs([data, contrast])
-    check_outputs([save, report], [data, contrast])
-    table = read_table(data, reading, label=label, set_aside=True, gaps="skip")
-    if kind == "classes":
-        model = _classes(table, make_ideal(wanted, contrastive=True) if wanted.given else None)
-    elif kind == "detector":
-        model = fit_detector(table, threshold, wanted)
-    else:
-        other = None
-        if contrast is not None:
-            other = read_table(
-                contrast, reading, label=label, model=table, secondary=True, gaps="skip"
-            )
-        model = fit_equations(table, wanted, fitting, other)
+    contrast, report = asked.contrast, asked.report
+    _check_options(asked, fitting, threshold, label, save)
+    tables.check_inputs([data, contrast])
+    tables.check_outputs([save, report], [data, contrast])
+    table = tables.read_table(data, reading, label=label, set_aside=True, gaps="skip")
+    model = _fit(table, asked, reading, wanted, fitting, threshold, label)
     if save is not None:
-        with refusals(save):
+        with tables.refusals(save):
             save_model(model, save)
     n_rows = len(table)
     if fitting.robust:
-        table = table.keep(core(model).inlier_mask_)
+        table = table.keep(models.core(model).inlier_mask_)
     if report is not None:
         _write_report(report, model, table)
     if json:
-        record = fit_record(model, table, raw=raw)
+        record = equations.fit_record(model, table, raw=raw)
         emit({**record, "rows": n_rows, "saved": save, "report": report})
         return
-    describe(model, table, raw=raw)
+    equations.describe(model, table, raw=raw)
     if len(table) < n_rows:
         say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
-    elif kind == "ideal" and core(model).basis_.count() > table.values.shape[1]:
+    elif asked.kind == "ideal" and models.core(model).basis_.count() > table.values.shape[1]:
         note(
             "there are more equations than columns, as if a few rows were broken, or there were "
             f"too few rows: try --robust, or vanishing laws {data}"
         )
-    if report is not None:
-        note(f"wrote {report}")
+    note_files(report)
     if save is not None:
-        try_next = (
-            f"score {data} --model {save}" if has_equations(model) else f"show {save} spectrum"
-        )
+        is_found = models.has_equations(model)
+        try_next = f"score {data} --model {save}" if is_found else f"show {save} spectrum"
         say(f"\nsaved to {save}; try: vanishing {try_next}")
     else:
         note("the model is not saved; --save model.safetensors saves it")
 
 
+def _check_options(
+    asked: FitOptions, fitting: Fitting, threshold: Threshold, label: str | None, save: str | None
+) -> None:
+    """Refuse options that do not go together, before any work is done."""
+    from vanishing.app.cli import models, tables
+
+    kind = asked.kind
+    if save == "-":
+        raise UsageError("models are saved to files; name one with --save")
+    tables.check_report(asked.report)
+    if asked.report is not None and kind == "classes":
+        raise UsageError("--report is about equations or a detector, not about classes")
+    if asked.contrast is not None and kind != "ideal":
+        raise UsageError(f"--contrast is for --kind ideal only; a {kind} model makes its own")
+    if kind == "classes" and label is None:
+        raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
+    if kind != "detector":
+        models.refuse_unused(threshold, reason="only detectors (--kind detector) have one")
+    if kind != "ideal":
+        models.refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
+
+
+def _fit(
+    table: Any,
+    asked: FitOptions,
+    reading: Reading,
+    wanted: Equations,
+    fitting: Fitting,
+    threshold: Threshold,
+    label: str | None,
+) -> Any:
+    from vanishing import ClassVanishingFeatures
+    from vanishing.app.cli import models, tables
+
+    if asked.kind == "detector":
+        return models.fit_detector(table, threshold, wanted)
+    if asked.kind == "classes":
+        ideal = models.make_ideal(wanted, contrastive=True) if wanted.given else None
+        with models.library_errors(table.where), working(f"fitting {len(table)} rows"):
+            return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
+    other = None
+    if asked.contrast is not None:
+        other = tables.read_table(
+            asked.contrast, reading, label=label, model=table, secondary=True, gaps="skip"
+        )
+    return models.fit_equations(table, wanted, fitting, other)
+
+
 def _write_report(path: str, model: Any, table: Any) -> None:
-    from vanishing.app.cli.models import is_detector, library_errors
-    from vanishing.app.cli.tables import refusals
+    from vanishing.app.cli import models
     from vanishing.app.report import write_equations_report, write_report
 
     about: dict[str, Any] = {
         "ids": table.rows if table.row_ids is None else table.row_ids,
         "feature_names": table.shown_names,
     }
-    with refusals(path), library_errors("report"), working("writing the report", 1.0) as step:
-        if is_detector(model):
-            write_report(
-                path,
-                model,
-                table.for_model,
-                title=f"Anomalies in {table.file_name}",
-                callback=lambda share: step(done=share),
-                **about,
-            )
+    with models.writing_report(path) as show:
+        if models.is_detector(model):
+            title = f"Anomalies in {table.file_name}"
+            write_report(path, model, table.for_model, title=title, callback=show, **about)
         else:
-            write_equations_report(
-                path, model, table.for_model, title=f"Equations of {table.file_name}", **about
-            )
-
-
-def _classes(table: Any, ideal: Any) -> Any:
-    from vanishing import ClassVanishingFeatures
-    from vanishing.app.cli.models import library_errors
-
-    with library_errors(table.where), working(f"fitting {len(table)} rows"):
-        return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
+            title = f"Equations of {table.file_name}"
+            write_equations_report(path, model, table.for_model, title=title, **about)
 
 
 # --- ``vanishing score``: one number a row, how badly it breaks the equations ---------------------
@@ -188,25 +187,18 @@ def score(
     The larger the score, the more a row breaks the equations of the model. A detector adds the
     column anomaly, 1 for scores above its threshold.
     """
-    from vanishing.app.cli.models import (
-        anomaly_scores,
-        emit_or_write,
-        is_detector,
-        load_model,
-        row_column,
-        threshold_of,
-    )
-    from vanishing.app.cli.tables import check_outputs, output_format, read_table
+    from vanishing.app.cli import models, tables
 
-    output_format(writing.out, writing.out_format)
-    check_outputs([writing.out], [data, model])
-    fitted = load_model(model)
-    table = read_table(data, reading, model=fitted, gaps="skip" if skip_missing else "refuse")
-    scores = anomaly_scores(fitted, table)
-    columns = row_column(table, reading.id) | {"score": scores}
-    if is_detector(fitted):
-        columns["anomaly"] = (scores > threshold_of(fitted)).astype("int64")
-    emit_or_write(columns, writing, json=json)
+    tables.output_format(writing.out, writing.out_format)
+    tables.check_outputs([writing.out], [data, model])
+    fitted = models.load_model(model)
+    gaps: tables.Gaps = "skip" if skip_missing else "refuse"
+    table = tables.read_table(data, reading, model=fitted, gaps=gaps)
+    scores = models.anomaly_scores(fitted, table)
+    columns = models.row_column(table, reading.id) | {"score": scores}
+    if models.is_detector(fitted):
+        columns["anomaly"] = (scores > models.threshold_of(fitted)).astype("int64")
+    models.emit_or_write(columns, writing, json=json)
 
 
 # --- ``vanishing transform``: the values of the equations at each row -----------------------------
@@ -225,26 +217,19 @@ def transform(
 ) -> None:
     """Evaluate the equations of a model at each row, as features."""
     from vanishing import VanishingIdeal
-    from vanishing.app.cli.models import (
-        core,
-        emit_or_write,
-        evaluate_rows,
-        is_detector,
-        kind_of,
-        load_model,
-        preprocess,
-        row_column,
-    )
-    from vanishing.app.cli.tables import check_outputs, output_format, read_table
+    from vanishing.app.cli import models, tables
 
-    output_format(writing.out, writing.out_format)
-    check_outputs([writing.out], [data, model])
-    fitted: Any = load_model(model)
-    if is_detector(fitted):
+    tables.output_format(writing.out, writing.out_format)
+    tables.check_outputs([writing.out], [data, model])
+    fitted: Any = models.load_model(model)
+    core = models.core(fitted)
+    if models.is_detector(fitted):
         raise ModelError("a detector gives one score per row: use vanishing score")
-    if signed and not isinstance(core(fitted), VanishingIdeal):
-        raise ModelError(f"{kind_of(fitted)} gives absolute values only; leave --signed out")
-    table = read_table(data, reading, model=fitted, gaps="skip" if skip_missing else "refuse")
+    if signed and not isinstance(core, VanishingIdeal):
+        kind = models.kind_of(fitted)
+        raise ModelError(f"{kind} gives absolute values only; leave --signed out")
+    gaps: tables.Gaps = "skip" if skip_missing else "refuse"
+    table = tables.read_table(data, reading, model=fitted, gaps=gaps)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
@@ -252,8 +237,8 @@ def transform(
     def evaluate(rows: Any) -> Any:
         if not signed:
             return fitted.transform(rows)
-        return core(fitted).transform(preprocess(fitted, rows), output="signed")
+        return core.transform(models.preprocess(fitted, rows), output="signed")
 
-    values = evaluate_rows(table, evaluate, "evaluating")
-    columns = row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
-    emit_or_write(columns, writing, json=json)
+    values = models.evaluate_rows(table, evaluate, "evaluating")
+    columns = models.row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
+    models.emit_or_write(columns, writing, json=json)

@@ -33,7 +33,11 @@ class Command(TyperCommand):
             lines = [
                 (_names(each), _describe(each))
                 for each in options
-                if (getattr(each, "rich_help_panel", None) or _usual_panel(each)) == panel
+                if (
+                    getattr(each, "rich_help_panel", None)
+                    or (OUTPUT if _is_help(each) else OPTIONS)
+                )
+                == panel
             ]
             formatter.write(_section(panel, lines))
 
@@ -58,7 +62,7 @@ class Group(TyperGroup):
 
 
 def _heading(text: str) -> str:
-    return str(typer.style(f"{text}:", bold=True))  # plain where it is no terminal
+    return str(typer.style(f"{text}:", bold=True))  # plain unless it is a terminal
 
 
 def _width() -> int:
@@ -102,10 +106,6 @@ def _names(option: Any) -> str:
     long = [name for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
     spelled = f"{f'{short[0]}, ' if short else '    '}{', '.join(long)}"
     return spelled if option.is_flag else f"{spelled} {_metavar(option)}"
-
-
-def _usual_panel(option: Any) -> str:
-    return OUTPUT if option.opts[0] in ("--help", "-h") else OPTIONS
 
 
 def _describe(parameter: Any) -> str:

@@ -5,87 +5,75 @@ from typing import Annotated, Any
 import typer
 
 from vanishing.app.cli.console import (
+    MOST_LINES,
     DataError,
     Exit,
     UsageError,
     emit,
     fit_width,
     note,
+    note_files,
     required,
     say,
     working,
 )
-from vanishing.app.cli.options import OUTPUT, Json, OutFormat, OutputFormat, Reading, Report, option
+from vanishing.app.cli.options import OPTIONS, OUTPUT, Options, Output, Reading, option
 
-Out = Annotated[
-    str | None,
-    option(OUTPUT, "--out", "-o", metavar="FILE", help="Table to write, or - for a pipe."),
-]
-Degree = Annotated[
-    int | None,
-    typer.Option(
-        "--degree",
-        "-d",
+#: Columns of the table of broken cells: line and id where there are any.
+CELLS = (
+    *("row", "line", "id", "cell", "value", "text"),
+    *("fix", "low", "high", "law", "probability", "alternatives"),
+)
+
+
+class Degree(Options):
+    """How complicated laws may be."""
+
+    degree: int | None = option(
+        OPTIONS,
+        *("--degree", "-d"),
         min=1,
         metavar="N",
         help="Largest degree of a law.",
         show_default="4, less for wide tables",
-    ),
-]
+    )
 
 
-#: Columns of the table of broken cells: line and id where there are any.
-CELLS = (
-    "row",
-    "line",
-    "id",
-    "cell",
-    "value",
-    "text",
-    "fix",
-    "low",
-    "high",
-    "law",
-    "probability",
-    "alternatives",
-)
-#: Rows with cells that are not numbers, at most.
-MOST_STRAYS = 20
+class LawOptions(Degree):
+    """Which laws to look for."""
+
+    trajectory: str | None = option(
+        OPTIONS,
+        "--trajectory",
+        metavar="COLUMN",
+        help="Column that names the trajectory of each row: look for what is constant along "
+        "each. Rows must be in the order of time.",
+    )
 
 
 def laws(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table, or - for a pipe.")],
+    asked: LawOptions,
+    output: Output,
     reading: Reading,
-    degree: Degree = None,
-    trajectory: Annotated[
-        str | None,
-        typer.Option(
-            "--trajectory",
-            metavar="COLUMN",
-            help="Column that names the trajectory of each row: look for what is constant along "
-            "each. Rows must be in the order of time.",
-        ),
-    ] = None,
-    out_file: Out = None,
-    out_format: OutFormat = None,
-    report: Report = None,
-    json: Json = False,
 ) -> None:
     """Find the equations that the columns of a table satisfy.
 
     No option is needed: tolerance, scale and degree are found in the data. Columns of text and
     dates are left out. With --trajectory: polynomials that are constant along each trajectory.
     """
-    _check_files([data], out_file, out_format, report, json=json)
-    if trajectory is not None and report is not None:
+    from vanishing.app.cli import tables
+
+    trajectory = asked.trajectory
+    tables.check_files([data], output)
+    if trajectory is not None and output.report is not None:
         raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
     table = _read(data, reading, label=trajectory)
-    found = discover_laws(table, degree)
+    found = discover_laws(table, asked.degree)
     listed = _list(found)
-    if out_file is not None:
+    if output.out is not None:
         _write_table(
-            out_file,
-            out_format,
+            output,
             {
                 "law": [str(law) for law in listed],
                 "degree": [law.degree for law in listed],
@@ -98,11 +86,11 @@ def laws(
             },
         )
     strays = check_strays(None if trajectory else found, table)
-    _write_report(report, found, strays if strays.rows else None, table)
-    if json:
+    _write_report(output.report, found, strays if strays.rows else None, table)
+    if output.json:
         record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
-        emit(record | {"out": out_file, "report": report})
-    elif out_file != "-":
+        emit(record | {"out": output.out, "report": output.report})
+    elif output.out != "-":
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
         if used and (unused := [name for name in found.names if name not in used]):
@@ -112,63 +100,64 @@ def laws(
         if strays.rows:
             say()
             show_strays(strays, table)
-        if not len(found):
-            _note_detect(data)
-        _note_files(out_file, report)
+        _note_rest(data, found, output)
+
+
+class CheckOptions(Degree):
+    """What to check against, and which rows to show."""
+
+    train: str | None = option(
+        OPTIONS,
+        "--train",
+        metavar="TABLE",
+        help="Table to find the laws in.",
+        show_default="the table itself",
+    )
+    top: int = option(
+        OUTPUT,
+        "--top",
+        default=20,
+        min=0,
+        metavar="N",
+        help="Rows to list; --out writes all of them.",
+    )
+    fail_on_broken: bool = option(
+        OUTPUT,
+        "--fail-on-broken",
+        default=False,
+        help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
+    )
 
 
 def check(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table to check, or - for a pipe.")],
+    asked: CheckOptions,
+    output: Output,
     reading: Reading,
-    train: Annotated[
-        str | None,
-        typer.Option(
-            "--train",
-            metavar="TABLE",
-            help="Table to find the laws in.",
-            show_default="the table itself",
-        ),
-    ] = None,
-    degree: Degree = None,
-    top: Annotated[
-        int,
-        option(OUTPUT, "--top", min=0, metavar="N", help="Rows to list; --out writes all of them."),
-    ] = 20,
-    out_file: Out = None,
-    out_format: OutFormat = None,
-    report: Report = None,
-    fail_on_broken: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "--fail-on-broken",
-            help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
-        ),
-    ] = False,
-    json: Json = False,
 ) -> int:
     """Find the cells that break the laws, and what they should be.
 
     The laws are those of --train, or of the table itself; most of its rows should then be
     correct. Missing cells are filled in if the laws determine them.
     """
-    _check_files([data, train], out_file, out_format, report, json=json)
-    normal = None if train is None else _read(train, reading)
-    table = _read(data, reading, like=normal)
-    found = discover_laws(table if normal is None else normal, degree)
-    checked = _check(found, table)
-    if out_file is not None:
-        _write_table(out_file, out_format, _cells(checked, table))
-    _write_report(report, found, checked, table)
-    if json:
-        from vanishing.app.cli.tables import place_of
+    from vanishing.app.cli import tables
 
+    tables.check_files([data, asked.train], output)
+    normal = None if asked.train is None else _read(asked.train, reading)
+    table = _read(data, reading, like=normal)
+    found = discover_laws(table if normal is None else normal, asked.degree)
+    with working("checking the rows", len(table)) as step:
+        checked = found.check(table, callback=lambda n: step(done=n))
+    if output.out is not None:
+        _write_table(output, _cells(checked, table))
+    _write_report(output.report, found, checked, table)
+    if output.json:
         cells = _cells(checked, table)
         record = {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
             "incomplete": len(checked.incomplete),
-            "unchecked": [place_of(table, row) for row in checked.unchecked],
+            "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
             "coverage": checked.coverage(),
             "in_no_law": checked.in_no_law,
             "missing": {name: len(rows) for name, rows in checked.gaps.items()},
@@ -176,21 +165,17 @@ def check(
                 dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
             ],
         }
-        emit(_laws_record(found) | record | {"out": out_file, "report": report})
-    elif out_file != "-":
+        emit(_laws_record(found) | record | {"out": output.out, "report": output.report})
+    elif output.out != "-":
         _show_laws(found, found.lines(numbered=True))
         say()
         ranked = checked.ranked()
-        for line in ranked.lines(numbered=True, most=top, more=" (--top, --out)"):
+        for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):
             say(fit_width(line))
-        if top and ranked.rows:
-            from vanishing.app.cli.tables import note_lines
-
-            note_lines(table, int(table.rows[ranked[0].row]))
-        if not len(found):
-            _note_detect(data)
-        _note_files(out_file, report)
-    if not fail_on_broken:
+        if asked.top and ranked.rows:
+            tables.note_lines(table, int(table.rows[ranked[0].row]))
+        _note_rest(data, found, output)
+    if not asked.fail_on_broken:
         return Exit.DONE
     if checked.broken.any() or checked.has_texts:
         return Exit.ANOMALIES
@@ -205,20 +190,12 @@ def check(
 
 
 def check_strays(found: Any, table: Any) -> Any:
-    """Return a check of the cells alone that are not numbers.
-
-    Parameters
-    ----------
-    found : Laws or None
-        They say what the cells should be.
-    table : Table
-        With all rows of the file.
-    """
+    """Return a check of the cells alone that are not numbers; laws say what they should be."""
     from dataclasses import replace
 
     from vanishing.laws.check import Check, list_texts
 
-    texts = _texts_of(table)
+    texts = {(each.row - 1, each.column): each.text for each in table.strays}
     rows = sorted({row for row, _ in texts})
     if not rows:
         return Check(())
@@ -232,10 +209,6 @@ def check_strays(found: Any, table: Any) -> Any:
     )
     kept = [each for each in checked.rows if any(fix.text for fix in each.fixes)]
     return Check(checked.laws, [replace(each, row=rows[each.row]) for each in kept], len(table))
-
-
-def _texts_of(table: Any) -> dict[tuple[int, str], str]:
-    return {(each.row - 1, each.column): each.text for each in table.strays}
 
 
 def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:
@@ -264,30 +237,11 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     )
     number = sum(bool(fix.text) for found in strays for fix in found.fixes)
     tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
-    for sentence in strays.sentences()[:MOST_STRAYS]:
+    for sentence in strays.sentences()[:MOST_LINES]:
         tell(fit_width(f"  {sentence}"))
-    if len(strays) > MOST_STRAYS:
-        tell(f"  ... and {len(strays) - MOST_STRAYS} more rows (--json)")
+    if len(strays) > MOST_LINES:
+        tell(f"  ... and {len(strays) - MOST_LINES} more rows (--json)")
     note_lines(table, int(table.rows[strays[0].row]))
-
-
-def _check_files(
-    inputs: list[str | None],
-    out_file: str | None,
-    out_format: OutputFormat | None,
-    report: str | None,
-    *,
-    json: bool,
-) -> None:
-    from vanishing.app.cli.tables import check_outputs, check_report, output_format
-
-    if json and out_file == "-":
-        raise UsageError("--json and --out - would share standard output; name a file with --out")
-    if report is not None:
-        check_report(report)
-    check_outputs([out_file, report], inputs)
-    if out_file is not None:
-        output_format(out_file, out_format)
 
 
 def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
@@ -318,11 +272,6 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
             return discover(X, max_degree=degree, callback=show, **options)
         except ValueError as error:
             raise DataError(f"{table.where}: {error}") from error
-
-
-def _check(found: Any, table: Any) -> Any:
-    with working("checking the rows", len(table)) as step:
-        return found.check(table, callback=lambda n: step(done=n))
 
 
 def _take_columns(found: Any, table: Any) -> Any:
@@ -409,42 +358,38 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     return {name: [line[name] for line in lines] for name in CELLS if name not in unknown}
 
 
-def _write_table(path: str, format: OutputFormat | None, columns: dict[str, list[Any]]) -> None:
+def _write_table(output: Output, columns: dict[str, list[Any]]) -> None:
     import numpy as np
 
-    from vanishing.app.cli.tables import write_table
+    from vanishing.app.cli import tables
 
-    write_table(path, {name: np.array(each) for name, each in columns.items()}, format=format)
+    assert output.out is not None
+    arrays = {name: np.array(each) for name, each in columns.items()}
+    tables.write_table(output.out, arrays, format=output.out_format)
 
 
 def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
     if path is None:
         return
-    from vanishing.app.cli.tables import describe_lines, refusals
+    from vanishing.app.cli import tables
     from vanishing.app.report import write_laws_report
+    from vanishing.app.wording import as_sentence
 
-    notes = [] if not checked else describe_lines(table, int(table.rows[checked.ranked()[0].row]))
-    with refusals(path), working("writing the report"):
+    notes = []
+    if checked:
+        notes = tables.describe_lines(table, int(table.rows[checked.ranked()[0].row]))
+    with tables.refusals(path), working("writing the report"):
         write_laws_report(
             path,
             found,
             checked,
             X=_take_columns(found, table),
             title=f"Laws of {table.file_name}",
-            notes=[capitalize(each) for each in notes],
+            notes=[as_sentence(each) for each in notes],
         )
 
 
-def capitalize(text: str) -> str:
-    """Return a note as a sentence."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
-
-
-def _note_detect(data: str) -> None:
-    note(f"try: vanishing detect {data} finds rows that are unlike the others")
-
-
-def _note_files(*paths: str | None) -> None:
-    for path in paths:
-        if path not in (None, "-"):
-            note(f"wrote {path}")
+def _note_rest(data: str, found: Any, output: Output) -> None:
+    if not len(found):
+        note(f"try: vanishing detect {data} finds rows that are unlike the others")
+    note_files(output.out, output.report)

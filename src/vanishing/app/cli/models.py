@@ -20,11 +20,13 @@ from vanishing.app.cli.console import (
     ModelError,
     UsageError,
     emit,
+    list_some,
     note,
     working,
 )
 from vanishing.app.cli.options import Equations, Fitting, Threshold, Writing
-from vanishing.app.cli.tables import PIPE, output_file, write_table
+from vanishing.app.cli.tables import PIPE, output_file, refusals, write_table
+from vanishing.app.wording import count_things
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
@@ -33,12 +35,10 @@ from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.contamination import count_fits, fit_to_mixed
 from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.ideal import suggest_tolerance
+from vanishing.levels import BLOCK
 from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
-
-#: Rows that are scored at a time, between two steps of the progress bar.
-BLOCK = 5000
 
 
 def is_model_file(path: str) -> bool:
@@ -54,7 +54,8 @@ def is_model_file(path: str) -> bool:
     except OSError:  # it is to be made, or cannot be read
         return not {suffix.lower() for suffix in suffixes} & set(SUFFIXES)
     # How long the header is, in eight bytes, and the header, which is JSON.
-    return beginning[8:] == b"{" and int.from_bytes(beginning[:8], "little") < 2**32
+    length, rest = beginning[:8], beginning[8:]
+    return rest == b"{" and not any(length[4:])  # less than 4 GB, in little endian
 
 
 def load_model(path: str) -> Any:
@@ -131,6 +132,13 @@ def library_errors(where: str) -> Iterator[None]:
         raise DataError(f"{where}: {error}") from error
 
 
+@contextmanager
+def writing_report(path: str) -> Iterator[Callable[[float], object]]:
+    """Show progress while a report is written, by the function that it yields; turn errors."""
+    with refusals(path), library_errors("report"), working("writing the report", 1.0) as step:
+        yield lambda share: step(done=share)
+
+
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
     """Say that there is no equation, and which options to try."""
     words = "no equation holds "
@@ -182,8 +190,9 @@ def evaluate_rows(table: Table, function: Callable[[Any], Any], what: str) -> Fl
         library_errors(table.where),
         np.errstate(over="ignore", invalid="ignore"),
     ):
-        for start in range(0, len(table), BLOCK):
-            part = table.keep(np.arange(start, min(start + BLOCK, len(table))))
+        n_steps = max(1, table.values.size // BLOCK)
+        for rows in np.array_split(np.arange(len(table)), n_steps):
+            part = table.keep(rows)
             found.append(function(part.for_model))
             step(len(part))
     return np.concatenate(found)
@@ -222,8 +231,8 @@ def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
         return next(iter(ideals.items()))
     key = name.replace(" ", "")
     if key not in ideals:
-        shown = ", ".join(list(ideals)[:12]) + (", ..." if len(ideals) > 12 else "")
-        raise UsageError(f"there is no ideal {name!r} in the model; it has {shown}")
+        has = list_some(list(ideals))
+        raise UsageError(f"there is no ideal {name!r} in the model; it has {has}")
     return key, ideals[key]
 
 
@@ -461,9 +470,8 @@ def _list_labels(table: Table) -> str:
     """Write labels as they are in the table, with their numbers, the rarest first."""
     counts = Counter(str(label) for label in table.labels)
     ranked = sorted(counts.items(), key=lambda each: (each[1], each[0]))
-    shown = ", ".join(f"{label!r} ({n} row{'s' * (n != 1)})" for label, n in ranked[:8])
-    more = f" and {len(ranked) - 8} more" if len(ranked) > 8 else ""
-    return f"there are {shown}{more}"
+    shown = [f"{label!r} ({count_things(n, 'row')})" for label, n in ranked]
+    return f"there are {list_some(shown)}"
 
 
 # --- Rows that a command gives back: a table, or JSON ---------------------------------------------

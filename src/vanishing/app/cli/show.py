@@ -9,31 +9,50 @@ from vanishing.app.cli.console import (
     ModelError,
     UsageError,
     emit,
+    list_some,
     note,
+    note_files,
     required,
     say,
     visible,
 )
 from vanishing.app.cli.options import (
+    OPTIONS,
     OUTPUT,
     Equations,
     Fitting,
     Json,
+    Options,
     Raw,
     Reading,
     list_choices,
     option,
 )
 
-IdealName = Annotated[
-    str | None,
-    typer.Option(
+#: Significant digits that give a double precision number back exactly.
+ALL_DIGITS = 17
+
+
+class Chosen(Options):
+    """Which equations of a model, and with how many digits."""
+
+    ideal: str | None = option(
+        OPTIONS,
         "--ideal",
         metavar="NAME",
         help="Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
-    ),
-]
+    )
+    digits: int | None = option(
+        OPTIONS,
+        "--digits",
+        min=1,
+        max=ALL_DIGITS,
+        metavar="N",
+        help="Digits of coefficients, more where an equation needs them.",
+        show_default="as many as the noise allows",
+    )
+
 
 # --- ``vanishing show``: what is in a model -------------------------------------------------------
 
@@ -46,84 +65,76 @@ TRACED = (
 )
 
 
+class Showing(Chosen):
+    """How to show equations."""
+
+    terms: int = option(
+        OPTIONS,
+        "--terms",
+        default=12,
+        min=0,
+        metavar="N",
+        help="Terms of an equation to show, 0 for all.",
+    )
+    points: str | None = option(
+        OPTIONS,
+        "--points",
+        metavar="TABLE",
+        help="Table of the points: drawn, and used to round the equations.",
+    )
+    picture: str | None = option(
+        OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
+    )
+
+
 def show(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    asked: Showing,
     reading: Reading,
     what: Annotated[
-        What,
-        typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}."),
+        What, typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}.")
     ] = "equations",
-    ideal: IdealName = None,
-    digits: Annotated[
-        int | None,
-        typer.Option(
-            "--digits",
-            min=1,
-            max=17,
-            metavar="N",
-            help="Digits of coefficients, more where an equation needs them.",
-            show_default="as many as the extent needs",
-        ),
-    ] = None,
-    terms: Annotated[
-        int,
-        typer.Option(
-            "--terms", min=0, metavar="N", help="Terms of an equation to show, 0 for all."
-        ),
-    ] = 12,
-    points: Annotated[
-        str | None,
-        typer.Option(
-            "--points",
-            metavar="TABLE",
-            help="Table of the points: drawn, and used to round the equations.",
-        ),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        option(OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."),
-    ] = None,
     json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
-    from vanishing.app.cli.equations import headline, show_basis, show_equations, show_spectrum
-    from vanishing.app.cli.models import ideals_of, is_detector, load_model
-    from vanishing.app.cli.tables import check_outputs, read_table
+    from vanishing.app.cli import equations, models, tables
 
-    check_outputs([picture], [model, points])
-    fitted = load_model(model)
-    table = None if points is None else read_table(points, reading, model=fitted, gaps="skip")
+    ideal, picture = asked.ideal, asked.picture
+    tables.check_outputs([picture], [model, asked.points])
+    fitted = models.load_model(model)
+    table = None
+    if asked.points is not None:
+        table = tables.read_table(asked.points, reading, model=fitted, gaps="skip")
     if picture is not None:
         _draw(picture, fitted, what, ideal, table)
     if json:
-        emit(_record(fitted, what, ideal, digits))
+        emit(_record(fitted, what, ideal, asked.digits))
         return
-    say(headline(fitted))
+    say(equations.headline(fitted))
     if what == "equations":
-        show_equations(fitted, ideal, digits=digits, terms=terms, table=table)
-        if ideal is None and len(ideals_of(fitted)) > 1 and is_detector(fitted):
-            say(f"this is one of {len(ideals_of(fitted))} ideals; --ideal shows another")
+        equations.show_equations(fitted, ideal, digits=asked.digits, terms=asked.terms, table=table)
+        n_ideals = len(models.ideals_of(fitted))
+        if ideal is None and n_ideals > 1 and models.is_detector(fitted):
+            say(f"this is one of {n_ideals} ideals; --ideal shows another")
     elif what == "spectrum":
-        show_spectrum(fitted, ideal)
+        equations.show_spectrum(fitted, ideal)
     else:
-        show_basis(fitted, ideal)
-    if picture is not None:
-        note(f"wrote {picture}")
+        equations.show_basis(fitted, ideal)
+    note_files(picture)
 
 
 def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
-    from vanishing.app.cli.equations import carry_back, equation_texts
-    from vanishing.app.cli.models import choose_ideal, feature_names, kind_of
+    from vanishing.app.cli import equations, models
 
-    key, ideal = choose_ideal(model, name)
+    key, ideal = models.choose_ideal(model, name)
     record: dict[str, Any] = {
-        "model": kind_of(model),
-        "features": feature_names(model),
+        "model": models.kind_of(model),
+        "features": models.feature_names(model),
         "ideal": key,
     }
     if what == "equations":
-        shown_ideal, names, meaning = carry_back(model, key)
-        texts = equation_texts(shown_ideal, names, digits=digits)
+        shown_ideal, names, meaning = equations.carry_back(model, key)
+        texts = equations.equation_texts(shown_ideal, names, digits=digits)
         return record | {
             "variables": names,
             "coordinates": meaning or "in the columns of the table",
@@ -146,19 +157,11 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
-    from vanishing.app.cli.equations import carry_back
-    from vanishing.app.cli.models import (
-        choose_ideal,
-        coordinate_names,
-        is_detector,
-        library_errors,
-        preprocess,
-        save_picture,
-    )
+    from vanishing.app.cli import equations, models
 
-    key, ideal = choose_ideal(model, name)
-    _, meaning = coordinate_names(model, key)
-    if is_detector(model) and meaning and (what == "equations" or table is not None):
+    key, ideal = models.choose_ideal(model, name)
+    _, meaning = models.coordinate_names(model, key)
+    if models.is_detector(model) and meaning and (what == "equations" or table is not None):
         raise UsageError(
             f"the equations of this detector are {meaning}, where the points of a table are not; "
             "draw its spectrum or its basis without --points, or an ideal of vanishing fit"
@@ -167,17 +170,14 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
         raise UsageError(
             "a model does not store its points: pass the table with --points to draw them"
         )
-    points = None if table is None else preprocess(model, table.for_model)
-    if (
-        table is not None
-        and what == "equations"
-        and not (carried := carry_back(model, key)).meaning
-    ):
+    points = None if table is None else models.preprocess(model, table.for_model)
+    carried = equations.carry_back(model, key)
+    if table is not None and what == "equations" and not carried.meaning:
         ideal, points = carried.ideal, table.for_model
     names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
     display = required("vanishing.plotting", names[what], extra="plot")
-    with library_errors(path):
-        save_picture(path, lambda: display.from_estimator(ideal, points))
+    with models.library_errors(path):
+        models.save_picture(path, lambda: display.from_estimator(ideal, points))
 
 
 # --- ``vanishing export``: equations for other programs -------------------------------------------
@@ -188,54 +188,50 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System]
 SYSTEMS = get_args(System)
 
 
+class Exporting(Chosen):
+    """How to write equations, and where to."""
+
+    name: str = option(
+        OPTIONS,
+        "--name",
+        default="evaluate",
+        metavar="NAME",
+        help="Name of the function (python, c).",
+    )
+    dtype: Literal["float32", "float64"] = option(
+        OPTIONS,
+        "--dtype",
+        default="float32",
+        metavar="NAME",
+        help="Type of numbers (onnx): float32 or float64.",
+    )
+    points: str | None = option(
+        OPTIONS,
+        "--points",
+        metavar="TABLE",
+        help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
+        "exact ones on its numbers as they are written (rational, computer algebra).",
+    )
+    out: str = option(
+        OUTPUT,
+        *("--out", "-o"),
+        default="-",
+        metavar="FILE",
+        help="File to write.",
+        show_default="standard output",
+    )
+
+
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file, or a table to fit.")],
     target: Annotated[
         Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")
     ],
+    asked: Exporting,
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
-    ideal: IdealName = None,
-    digits: Annotated[
-        int | None,
-        typer.Option(
-            "--digits",
-            min=1,
-            max=17,
-            metavar="N",
-            help="Digits of decimals, more where an equation needs them (not python, c, onnx).",
-            show_default="as many as the noise allows",
-        ),
-    ] = None,
     raw: Raw = False,
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Name of the function (python, c).")
-    ] = "evaluate",
-    dtype: Annotated[
-        Literal["float32", "float64"],
-        typer.Option("--dtype", metavar="NAME", help="Type of numbers (onnx): float32 or float64."),
-    ] = "float32",
-    points: Annotated[
-        str | None,
-        typer.Option(
-            "--points",
-            metavar="TABLE",
-            help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
-            "exact ones on its numbers as they are written (rational, computer algebra).",
-        ),
-    ] = None,
-    out: Annotated[
-        str,
-        option(
-            OUTPUT,
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="File to write.",
-            show_default="standard output",
-        ),
-    ] = "-",
     json: Json = False,
 ) -> None:
     """Write equations as SymPy, LaTeX, Python, C or ONNX.
@@ -247,46 +243,41 @@ def export(
     """
     import sys
 
-    from vanishing.app.cli.models import (
-        core,
-        fit_equations,
-        is_model_file,
-        load_model,
-        refuse_unused,
-    )
-    from vanishing.app.cli.tables import check_inputs, check_outputs, output_file, read_table
+    from vanishing.app.cli import models, tables
 
+    out, points = asked.out, asked.points
     if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
         raise UsageError("an ONNX graph is not text; name a file with --out")
     if target == "rational" and points is None:
         raise UsageError("rational equations are proved on exact points: --points X.csv")
-    _check_name(target, name)
-    check_outputs([out], [model, points])
+    _check_name(target, asked.name)
+    tables.check_outputs([out], [model, points])
     table = None
-    if is_model_file(model):
-        refuse_unused(wanted, fitting, reason="the model is already fitted")
-        fitted = load_model(model)
+    if models.is_model_file(model):
+        models.refuse_unused(wanted, fitting, reason="the model is already fitted")
+        fitted = models.load_model(model)
         if points is not None and target in ("sympy", "latex"):
-            table = read_table(points, reading, model=fitted, gaps="skip")
+            table = tables.read_table(points, reading, model=fitted, gaps="skip")
     else:
-        check_inputs([model])
-        table = read_table(model, reading, set_aside=True, gaps="skip")
-        fitted = fit_equations(table, wanted, fitting)
+        tables.check_inputs([model])
+        table = tables.read_table(model, reading, set_aside=True, gaps="skip")
+        fitted = models.fit_equations(table, wanted, fitting)
         if fitting.robust:
-            table = table.keep(core(fitted).inlier_mask_)
+            table = table.keep(models.core(fitted).inlier_mask_)
+    lines: list[str] = []
     if target == "onnx":
-        content = _onnx(fitted, dtype, ideal)
-        lines: list[str] = []
+        content = _onnx(fitted, asked.dtype, asked.ideal)
     else:
         proved = target in SYSTEMS and points is not None
-        lines = _short_lines(fitted, target, ideal, digits, None if raw or proved else table)
-        lines = lines or _lines(fitted, target, ideal, digits, name, points, reading, raw=raw)
+        if not raw and not proved and table is not None:
+            lines = _short_lines(fitted, target, asked.ideal, asked.digits, table)
+        lines = lines or _lines(fitted, target, asked, reading, raw=raw)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
     if json and out == "-":
         emit({"target": target, "lines": lines})
         return
-    with output_file(out) as file:
+    with tables.output_file(out) as file:
         file.write(content)
     if json:
         emit({"target": target, "out": out, "bytes": len(content)})
@@ -308,18 +299,20 @@ def _short_lines(
     model: Any, target: Target, name: str | None, digits: int | None, table: Any
 ) -> list[str]:
     """Write equations as short as the noise of a table allows; none where that does not apply."""
-    from vanishing.app.cli.equations import carry_back, tidy_equations
-    from vanishing.app.cli.models import choose_ideal, is_detector
+    from vanishing.app.cli import equations, models
 
-    if table is None or target not in ("sympy", "latex", *SYSTEMS):
+    if target not in ("sympy", "latex", *SYSTEMS):
         return []
-    ideal, names, meaning = carry_back(model, choose_ideal(model, name)[0])
-    if meaning and is_detector(model):
+    key, _ = models.choose_ideal(model, name)
+    ideal, names, meaning = equations.carry_back(model, key)
+    if meaning and models.is_detector(model):
         raise UsageError(
             f"the equations of this detector are {meaning}, where the points of a table are not; "
             "leave --points out"
         )
-    found = [] if meaning else tidy_equations(ideal, table.values, names, mix=True, digits=digits)
+    found = None
+    if not meaning:
+        found = equations.tidy_equations(ideal, table.values, names, mix=True, digits=digits)
     if found and target in SYSTEMS:
         from vanishing.equations import to_computer_algebra
 
@@ -330,33 +323,19 @@ def _short_lines(
 
 
 def _lines(
-    model: Any,
-    target: Target,
-    key: str | None,
-    digits: int | None,
-    name: str,
-    points: str | None,
-    reading: Reading,
-    *,
-    raw: bool,
+    model: Any, target: Target, asked: Exporting, reading: Reading, *, raw: bool
 ) -> list[str]:
-    from vanishing.app.cli.models import (
-        choose_ideal,
-        coordinate_names,
-        feature_names,
-        is_detector,
-        library_errors,
-        preprocessing,
-    )
+    from vanishing.app.cli import models
 
-    key, ideal = choose_ideal(model, key)
-    names, meaning = coordinate_names(model, key)
+    points, digits = asked.points, asked.digits
+    key, ideal = models.choose_ideal(model, asked.ideal)
+    names, meaning = models.coordinate_names(model, key)
     if not ideal.basis_.count():
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
     options: dict[str, Any] = {}
-    if not is_detector(model) and (steps := preprocessing(model)) is not None:
+    if not models.is_detector(model) and (steps := models.preprocessing(model)) is not None:
         # Carried back through scaling and PCA to the columns of the data.
-        names, meaning, options = feature_names(model), "", {"preprocessor": steps}
+        names, meaning, options = models.feature_names(model), "", {"preprocessor": steps}
     function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
     write = required("vanishing.equations", function, extra="symbolic")
     if points is not None and target in ("rational", *SYSTEMS) and meaning:
@@ -366,7 +345,7 @@ def _lines(
         )
     if meaning:
         note(f"the equations are {meaning}")
-    with library_errors(f"export to {target}"):
+    with models.library_errors(f"export to {target}"):
         if target == "rational":
             assert points is not None
             found = write(ideal, _exact_points(points, reading, model), names, **options)
@@ -385,8 +364,9 @@ def _lines(
             )
             return [_sympy_text(each) for each in found]
         if target == "latex":
-            return list(write(ideal, names, digits=17 if raw else digits or 4, **options))
-        return [str(write(ideal, names, name=name, **options)).rstrip("\n")]
+            shown = ALL_DIGITS if raw else digits or 4
+            return list(write(ideal, names, digits=shown, **options))
+        return [str(write(ideal, names, name=asked.name, **options)).rstrip("\n")]
 
 
 def _rounded_expressions(
@@ -442,13 +422,13 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
     """Read points as they are written: 0.1 is one tenth, and not the float next to it."""
     import numpy as np
 
-    from vanishing.app.cli.tables import choose, open_input, table_errors
+    from vanishing.app.cli import tables
     from vanishing.data.csv_files import CsvFile
 
-    with table_errors():
-        opened = open_input(path, reading)
+    with tables.table_errors():
+        opened = tables.open_input(path, reading)
         model_names = getattr(model, "feature_names_in_", None)
-        chosen = choose(opened, reading, model_names=model_names, lenient=True)
+        chosen = tables.choose(opened, reading, model_names=model_names, lenient=True)
         if len(chosen.features) != model.n_features_in_:
             raise DataError(
                 f"{path} has {len(chosen.features)} columns to use, expected "
@@ -462,11 +442,11 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
 
 
 def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
-    from vanishing.app.cli.models import choose_ideal, library_errors
+    from vanishing.app.cli import models
 
     to_onnx = required("vanishing.equations", "to_onnx", extra="onnx")
-    chosen = model if ideal is None else choose_ideal(model, ideal)[1]
-    with library_errors("export to onnx"):
+    chosen = model if ideal is None else models.choose_ideal(model, ideal)[1]
+    with models.library_errors("export to onnx"):
         return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())
 
 
@@ -501,16 +481,14 @@ def info(
 
     Without a file, show versions, threads and device.
     """
-    from vanishing.app.cli.models import is_model_file
+    from vanishing.app.cli import columns, models
 
-    if file is not None and not is_model_file(file):
-        from vanishing.app.cli.columns import describe_table, description_record, show_description
-
-        described = describe_table(file, reading)
+    if file is not None and not models.is_model_file(file):
+        described = columns.describe_table(file, reading)
         if json:
-            emit(description_record(described))
+            emit(columns.description_record(described))
         else:
-            show_description(described)
+            columns.show_description(described)
         return
     record = _installation() if file is None else _file(file)
     if json:
@@ -527,7 +505,7 @@ def info(
 
 def _short(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value[:8])) + (", ..." if len(value) > 8 else "") or "none"
+        return list_some(list(map(str, value))) or "none"
     return "none" if value is None else str(value)
 
 
@@ -586,31 +564,24 @@ def _file(path: str) -> dict[str, Any]:
 
     from safetensors import safe_open
 
-    from vanishing.app.cli.models import (
-        feature_names,
-        ideals_of,
-        is_detector,
-        kind_of,
-        load_model,
-        threshold_of,
-    )
+    from vanishing.app.cli import models
 
-    model = load_model(path)
+    model = models.load_model(path)
     with safe_open(path, framework="numpy") as file:
         manifest = json.loads(file.metadata()["manifest"])
-    ideals = ideals_of(model).values()
+    ideals = models.ideals_of(model).values()
     record = {
         "file": path,
         "bytes": Path(path).stat().st_size,
-        "model": kind_of(model),
+        "model": models.kind_of(model),
         "format version": manifest["format_version"],
         "written by": ", ".join(f"{name} {v}" for name, v in manifest["versions"].items()),
         "fingerprint": manifest["data"]["fingerprint"],
-        "columns": feature_names(model),
+        "columns": models.feature_names(model),
         "ideals": len(ideals),
         "equations": sum(ideal.basis_.count() for ideal in ideals),
         "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
     }
-    if is_detector(model):
-        record["threshold"] = threshold_of(model)
+    if models.is_detector(model):
+        record["threshold"] = models.threshold_of(model)
     return record

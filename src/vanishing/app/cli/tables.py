@@ -13,8 +13,16 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from vanishing.app.cli.console import DataError, OutputError, UsageError, note, say, working
-from vanishing.app.cli.options import Reading
+from vanishing.app.cli.console import (
+    DataError,
+    OutputError,
+    UsageError,
+    list_some,
+    note,
+    say,
+    working,
+)
+from vanishing.app.cli.options import Output, Reading
 from vanishing.data.atomic import FULL, followed, open_atomic
 from vanishing.data.csv_files import (
     Columns,
@@ -31,8 +39,6 @@ from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table,
 PIPE = "-"
 
 Gaps = Literal["refuse", "skip", "keep"]
-#: Share of missing numbers above which a column is of no use.
-MOST_MISSING = 0.5
 #: Names of columns that count the rows, as R and pandas write them.
 COUNTERS = frozenset({"", "index", "no", "nr", "number", "obs", "row", "rowname", "rownames", "#"})
 
@@ -76,7 +82,7 @@ def choose(
     """Find the columns that options name.
 
     ``model_names`` are the columns of a model, taken in that order unless ``--columns`` is given.
-    With ``lenient``, columns that are no features may be missing.
+    With ``lenient``, columns other than features may be missing.
     """
     id_column = None if reading.id is None else _one(raw, reading.id, lenient=lenient)
     if reading.id is None and raw.index:
@@ -185,29 +191,13 @@ def read_table(
     gaps: Gaps = "refuse",
     lists_strays: bool = False,
 ) -> Table:
-    """Read a table of finite numbers.
+    """Read a table of numbers, with the columns of a model or of another table if one is given.
 
-    Parameters
-    ----------
-    path : str
-        A file, or "-" for standard input.
-    reading : Reading
-        What the user says of columns and layout.
-    label : str or None
-        A column that is no feature.
-    model : estimator or Table, optional
-        Its columns are taken, and their number is checked.
-    secondary : bool
-        Whether the options were meant for another table, so that columns to leave out may be
-        missing.
-    set_aside : bool
-        Whether to leave out columns that are not numeric, with a note, instead of raising an error;
-        unless ``--columns`` names them, or they are those of the model.
-    gaps : {"refuse", "skip", "keep"}
-        What to do about missing values: raise an error; leave such rows out, and columns that are
-        mostly missing; or keep them as NaN.
-    lists_strays : bool
-        Whether the command lists the cells that are not numbers, so that no note has to.
+    With ``secondary``, the options were meant for another table, so that columns to leave out may
+    be missing. With ``set_aside``, columns that are not numeric are left out with a note, unless
+    ``--columns`` names them. Rows with missing values are refused, skipped together with columns
+    that are mostly missing, or kept. With ``lists_strays`` the command itself lists the cells that
+    are not numbers.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -333,10 +323,9 @@ def _say_left_out(aside: Sequence[SetAside]) -> str:
     kinds = {reason.partition(",")[0] for _, reason in aside}
     what = " and ".join("dates" if kind == "date" else kind for kind in sorted(kinds))
     told = [(name, *_split_reason(reason)) for name, reason in aside]
-    shown = ", ".join(f"{name!r} ({example})" for name, example, _ in told[:5])
+    shown = list_some([f"{name!r} ({example})" for name, example, _ in told])
     remedies = "".join(f"; {each}" for each in dict.fromkeys(more for *_, more in told) if each)
-    more = f" and {len(aside) - 5} more" if len(aside) > 5 else ""
-    return f"columns of {what} are left out: {shown}{more}{remedies}"
+    return f"columns of {what} are left out: {shown}{remedies}"
 
 
 def _split_reason(reason: str) -> tuple[str, str]:
@@ -348,10 +337,9 @@ def _split_reason(reason: str) -> tuple[str, str]:
 
 def _say_strays(strays: Sequence[Stray]) -> str:
     """Say in one line which cells are not numbers."""
-    shown = "; ".join(f"row {each.row}, {each.column}: {each.text!r}" for each in strays[:3])
-    more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
+    shown = list_some([f"row {each.row}, {each.column}: {each.text!r}" for each in strays], "; ")
     cells = "1 cell is not a number" if len(strays) == 1 else f"{len(strays)} cells are not numbers"
-    return f"{cells}; treated as missing ({shown}{more})"
+    return f"{cells}; treated as missing ({shown})"
 
 
 def _columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
@@ -370,11 +358,11 @@ def _whose(model: Any) -> str:
 
 def _without_sparse_columns(table: Table) -> Table:
     """Leave out columns that are mostly missing, which would cost most rows."""
-    missing = np.isnan(table.values).mean(axis=0)
-    kept = np.flatnonzero(missing <= MOST_MISSING)
-    if len(kept) in (0, len(missing)):
+    is_sparse = np.isnan(table.values).mean(axis=0) > 0.5
+    kept = np.flatnonzero(~is_sparse)
+    if len(kept) in (0, len(is_sparse)):
         return table
-    names = [table.shown_names[j] for j in np.flatnonzero(missing > MOST_MISSING)]
+    names = [table.shown_names[j] for j in np.flatnonzero(is_sparse)]
     note(f"{table.where}: {list_names(names)}: mostly missing and left out")
     return replace(
         table,
@@ -490,7 +478,17 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
             seen.add(place)
 
 
-def check_report(path: str) -> None:
+def check_files(inputs: Sequence[str | None], output: Output, *others: str | None) -> None:
+    """Refuse outputs of a command that cannot be written, before any work is done."""
+    if output.json and output.out == PIPE:
+        raise UsageError("--json and --out - would share standard output; name a file with --out")
+    check_report(output.report)
+    check_outputs([output.out, output.report, *others], inputs)
+    if output.out is not None:
+        output_format(output.out, output.out_format)
+
+
+def check_report(path: str | None) -> None:
     """Refuse a report to standard output."""
     if path == PIPE:
         raise UsageError("the report is a file; name one with --report")

@@ -8,6 +8,7 @@ from vanishing.app.playground.requests import Limits, RefusalError
 
 #: Beyond it powers of coordinates overflow.
 LARGEST_COORDINATE = 1e6
+#: Pixels of the digits of scikit-learn, 8 × 8.
 N_PIXELS = 64
 #: Digits that are normal: one of them, or all even or odd ones.
 NORMAL = ("even", "odd", *"0123456789")
@@ -19,29 +20,23 @@ Check = Callable[[str, Any], Any]
 
 def unprocessable(name: str, expected: str, got: str, remedy: str) -> RefusalError:
     """Return the refusal of one field of a request."""
-    return RefusalError(
-        422, "bad-value", expected=f"{expected} in {name!r}", got=got, remedy=remedy
-    )
+    return RefusalError(422, "bad-value", f"{expected} in {name!r}", got, remedy)
 
 
 def checked(body: Any, fields: dict[str, Check]) -> dict[str, Any]:
     """Check the fields of a request: all of them are there, and no others."""
     if not isinstance(body, dict):
         raise RefusalError(
-            422,
-            "bad-value",
-            expected="an object",
-            got=shown(body),
-            remedy=f"Send the fields {_listed(fields)}.",
+            422, "bad-value", "an object", shown(body), f"Send the fields {_listed(fields)}."
         )
     for name in body:
         if name not in fields:
             raise RefusalError(
                 422,
                 "unknown-field",
-                expected=f"the fields {_listed(fields)}",
-                got=f"a field {shown(name)}",
-                remedy="Leave it out.",
+                f"the fields {_listed(fields)}",
+                f"a field {shown(name)}",
+                "Leave it out.",
             )
     for name in fields:
         if name not in body:
@@ -49,50 +44,43 @@ def checked(body: Any, fields: dict[str, Check]) -> dict[str, Any]:
     return {name: check(name, body[name]) for name, check in fields.items()}
 
 
-def whole(low: int, high: int) -> Check:
-    """Return the check of a whole number between two others."""
+def passing(is_valid: Callable[[Any], bool], expected: str, remedy: str) -> Check:
+    """Return the check of a value, by a function that says whether it is valid."""
 
-    def check(name: str, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise unprocessable(
-                name,
-                f"a whole number from {low} to {high}",
-                shown(value),
-                "Choose one in this range.",
-            )
+    def check(name: str, value: Any) -> Any:
+        if not is_valid(value):
+            raise unprocessable(name, expected, shown(value), remedy)
         return value
 
     return check
 
 
+def whole(low: int, high: int) -> Check:
+    """Return the check of a whole number between two others."""
+    return passing(
+        lambda value: type(value) is int and low <= value <= high,
+        f"a whole number from {low} to {high}",
+        "Choose one in this range.",
+    )
+
+
 def real(low: float, high: float) -> Check:
     """Return the check of a finite number between two others."""
-
-    def check(name: str, value: Any) -> float:
-        if not _is_number(value) or not low <= value <= high:
-            raise unprocessable(
-                name,
-                f"a number from {low:g} to {high:g}",
-                shown(value),
-                "Choose one in this range.",
-            )
-        return float(value)
-
-    return check
+    return passing(
+        lambda value: _is_number(value) and low <= value <= high,
+        f"a number from {low:g} to {high:g}",
+        "Choose one in this range.",
+    )
 
 
 def one_of(names: Iterable[str]) -> Check:
     """Return the check of a name out of a list."""
     known = tuple(names)
-
-    def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise unprocessable(
-                name, f"one of {_listed(known)}", shown(value), "Choose one of these."
-            )
-        return value
-
-    return check
+    return passing(
+        lambda value: isinstance(value, str) and value in known,
+        f"one of {_listed(known)}",
+        "Choose one of these.",
+    )
 
 
 def points(limits: Limits) -> Check:
@@ -106,10 +94,9 @@ def points(limits: Limits) -> Check:
         if len(value) > limits.points:
             raise too_many_points(limits, len(value))
         for index, point in enumerate(value):
-            if not (
-                isinstance(point, list)
-                and len(point) == 2
-                and all(_is_number(c) and abs(c) <= LARGEST_COORDINATE for c in point)
+            is_pair = isinstance(point, list) and len(point) == 2
+            if not is_pair or not all(
+                _is_number(c) and abs(c) <= LARGEST_COORDINATE for c in point
             ):
                 raise unprocessable(
                     name,
@@ -127,26 +114,22 @@ def too_many_points(limits: Limits, count: int) -> RefusalError:
     return RefusalError(
         413,
         "too-many-points",
-        expected=f"at most {limits.points} points, X and Y together",
-        got=f"{count}",
-        remedy="Send a random part of them.",
+        f"at most {limits.points} points, X and Y together",
+        f"{count}",
+        "Send a random part of them.",
     )
 
 
-def pixels(name: str, value: Any) -> list[float]:
-    """Check an image of 8 × 8 grey values from 0 to 1, row by row."""
-    if (
-        not isinstance(value, list)
-        or len(value) != N_PIXELS
-        or not all(_is_number(grey) and 0 <= grey <= 1 for grey in value)
-    ):
-        raise unprocessable(
-            name,
-            f"a list of {N_PIXELS} numbers from 0 to 1",
-            f"a list of {len(value)}" if isinstance(value, list) else shown(value),
-            "Send an image of 8 × 8 grey values, row by row.",
-        )
-    return [float(grey) for grey in value]
+#: Checks an image of 8 × 8 grey values from 0 to 1, row by row.
+pixels = passing(
+    lambda value: (
+        isinstance(value, list)
+        and len(value) == N_PIXELS
+        and all(_is_number(grey) and 0 <= grey <= 1 for grey in value)
+    ),
+    f"a list of {N_PIXELS} numbers from 0 to 1",
+    "Send an image of 8 × 8 grey values, row by row.",
+)
 
 
 def shown(value: Any, length: int = 40) -> str:

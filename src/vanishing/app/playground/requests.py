@@ -18,12 +18,10 @@ class Limits:
         Of X and Y together.
     degree : int, default=8
         Largest degree.
-    header_seconds : float, default=10.0
-        Time in which the headers of a request have to arrive; then the connection is closed.
     body_bytes : int, default=1_000_000
         Size of a request.
     body_seconds : float, default=10.0
-        Time in which the rest of a request has to arrive.
+        Time in which the body of a request has to arrive.
     work_seconds : float, default=5.0
         Time for the work of one request; then the process that does it is killed and replaced.
     workers : int, default=2
@@ -31,10 +29,7 @@ class Limits:
     queue : int, default=500
         Requests that may wait for a process; more are told that the server is busy.
     queue_seconds : float, default=10.0
-        How long a request waits before it is told so. Requests that would probably wait longer are
-        told so at once.
-    kept_bytes : int, default=32_000_000
-        Size of the answers that are kept for equal requests.
+        How long a request waits before it is told so.
     table_bytes : int, default=5_000_000
         Size of a table whose laws are searched.
     table_columns : int, default=100
@@ -47,75 +42,50 @@ class Limits:
 
     points: int = 5000
     degree: int = 8
-    header_seconds: float = 10.0
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
     work_seconds: float = 5.0
     workers: int = 2
     queue: int = 500
     queue_seconds: float = 10.0
-    kept_bytes: int = 32_000_000
     table_bytes: int = 5_000_000
     table_columns: int = 100
     table_seconds: float = 60.0
     searches: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("points", "degree", "body_bytes", "workers", "table_bytes", "table_columns",
-                     "searches"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        for name in ("header_seconds", "body_seconds", "work_seconds", "queue", "queue_seconds",
-                     "kept_bytes", "table_seconds"):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+        for name, value in vars(self).items():
+            if name == "queue" or name.endswith("_seconds"):
+                if value < 0:
+                    raise ValueError(f"{name} must not be negative, got {value!r}")
+            elif value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
 
 
 # --- Answers other than the one that was asked for ------------------------------------------------
 
 
+@dataclass(eq=False)
 class RefusalError(Exception):
     """A request that is not answered, and why: what was expected, what came, what helps.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    error : str
-        A word for programs, such as "too-many-points".
-    expected, got, remedy : str
-        For people. None of them may name anything of the machine.
-    retry_after : int, optional
-        Seconds after which the same request may succeed.
-    message : str, optional
-        All of this as a sentence, where the usual one is clumsy.
+    ``error`` is a word for programs, such as "too-many-points"; the others are for people, and none
+    of them names anything of the machine. ``message`` replaces the sentence made of them.
     """
 
-    def __init__(
-        self,
-        status: int,
-        error: str,
-        *,
-        expected: str,
-        got: str,
-        remedy: str,
-        retry_after: int | None = None,
-        message: str | None = None,
-    ) -> None:
-        super().__init__(error)
-        self.status = status
-        self.error = error
-        self.expected = expected
-        self.got = got
-        self.remedy = remedy
-        self.retry_after = retry_after
-        self.message = message or f"Expected {expected}; got {got}. {remedy}"
+    status: int
+    error: str
+    expected: str
+    got: str
+    remedy: str
+    retry_after: int | None = None
+    message: str = ""
 
     def body(self) -> dict[str, Any]:
         """Return the answer as it is sent."""
         return {
             "error": self.error,
-            "message": self.message,
+            "message": self.message or f"Expected {self.expected}; got {self.got}. {self.remedy}",
             "expected": self.expected,
             "got": self.got,
             "remedy": self.remedy,
@@ -131,9 +101,9 @@ def internal_error() -> RefusalError:
     return RefusalError(
         500,
         "internal",
-        expected="an answer",
-        got="an error inside the server",
-        remedy="The terminal of the server shows it; please report it together with the link of "
+        "an answer",
+        "an error inside the server",
+        "The terminal of the server shows it; please report it together with the link of "
         "this page.",
     )
 
@@ -142,23 +112,12 @@ def internal_error() -> RefusalError:
 
 
 async def read_json(request: Any, limits: Limits) -> bytes:
-    """Read the body of a request that says it is JSON.
-
-    Parameters
-    ----------
-    request : starlette.requests.Request
-    limits : Limits
-
-    Raises
-    ------
-    RefusalError
-        If it is too large, too slow, or of another type.
-    """
+    """Read the body of a request that says it is JSON; refuse others, large and slow ones."""
     _check_kind(request, "application/json", "not-json", "Send JSON.")
     return await _read(request, limits, limits.body_bytes, "Send fewer points.")
 
 
-async def read_table(request: Any, limits: Limits) -> bytes:
+async def read_csv(request: Any, limits: Limits) -> bytes:
     """Read the body of a request as the content of a CSV file; refuse as ``read_json`` does."""
     _check_kind(request, "text/csv", "not-csv", "Send a CSV file.")
     return await _read(request, limits, limits.table_bytes, "Keep a part of the rows.")
@@ -172,11 +131,7 @@ def _check_kind(request: Any, expected: str, error: str, remedy: str) -> None:
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != expected:
         raise RefusalError(
-            415,
-            error,
-            expected=f"the content type {expected}",
-            got=repr(kind[:60]) if kind else "none",
-            remedy=remedy,
+            415, error, f"the content type {expected}", repr(kind[:60]) if kind else "none", remedy
         )
 
 
@@ -188,9 +143,9 @@ async def _read(request: Any, limits: Limits, most: int, remedy: str) -> bytes:
         raise RefusalError(
             408,
             "too-slow-to-arrive",
-            expected=f"a request that arrives within {limits.body_seconds:g} s",
-            got="a part of it",
-            remedy="Send it again.",
+            f"a request that arrives within {limits.body_seconds:g} s",
+            "a part of it",
+            "Send it again.",
         ) from None
 
 
@@ -207,16 +162,16 @@ async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """Return what the body of a request says; raise a refusal if it is no JSON."""
+    """Return what the body of a request says; raise a refusal if it is not JSON."""
     try:
         return json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are no text
+    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are not text
         raise RefusalError(
             422,
             "not-json",
-            expected="JSON",
-            got=f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
-            remedy="Send numbers, lists and objects as defined in RFC 8259.",
+            "JSON",
+            f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
+            "Send numbers, lists and objects as defined in RFC 8259.",
         ) from None
 
 
@@ -225,10 +180,4 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _too_large(most: int, got: str, remedy: str) -> RefusalError:
-    return RefusalError(
-        413,
-        "too-large",
-        expected=f"a request of at most {most} bytes",
-        got=got,
-        remedy=remedy,
-    )
+    return RefusalError(413, "too-large", f"a request of at most {most} bytes", got, remedy)

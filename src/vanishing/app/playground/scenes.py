@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA
 
+from vanishing.app.wording import NAMED
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.contrasts import Contrast, GaussianNoise, Permuted, Uniform
 from vanishing.datasets.images import ImageSet, load_digits_images
@@ -18,7 +19,7 @@ from vanishing.transformations import Rotations
 
 # --- Points to start from: parts of a circle, known curves, contrasts made out of X ---------------
 
-#: Names of the curves in the plane that `make_variety` knows; single points are no curve.
+#: Names of the curves in the plane that `make_variety` knows; not single points.
 CURVES = tuple(
     name
     for name in varieties()
@@ -38,22 +39,9 @@ Y_SOURCES = (*ARCS, *CONTRASTS, *CURVES)
 def scene(
     *, x: str | list[Any], y: str | list[Any], n_points: int, noise: float, seed: int
 ) -> dict[str, Any]:
-    """Draw the points of both sets.
+    """Draw the points of both sets: from a source, unless they are points themselves.
 
-    Parameters
-    ----------
-    x, y : str or list of points
-        A source, or the points themselves.
-    n_points : int
-        Of each set that is drawn.
-    noise : float
-        Standard deviation, in units of the size of the curve.
-    seed : int
-
-    Returns
-    -------
-    dict
-        The lists "x" and "y".
+    The noise is a standard deviation in units of the size of the curve.
     """
     X = np.asarray(x) if isinstance(x, list) else _on_curve(x, n_points, noise, (seed, 0))
     if isinstance(y, list):
@@ -77,11 +65,6 @@ def _on_curve(name: str, n_points: int, noise: float, seed: tuple[int, int]) -> 
 
 # --- Equations of points in the plane, without and with contrast ----------------------------------
 
-#: Significant digits of coefficients, at least.
-DIGITS = 3
-#: Coordinates below this are zero.
-SMALLEST = 1e-100
-
 
 def fit(
     *,
@@ -92,28 +75,15 @@ def fit(
     tol: float,
     contrast_tol: float,
 ) -> dict[str, Any]:
-    """Fit both ideals that the page shows side by side.
+    """Fit both ideals that the page shows side by side, without and with contrast.
 
-    Parameters
-    ----------
-    x, y : list of points
-        Either may be empty.
-    degree : int
-    normalization : str
-        Of the ideal without contrast.
-    tol, contrast_tol : float
-        Of the ideals without and with contrast.
-
-    Returns
-    -------
-    dict
-        "plain" and "contrastive"; each has a "problem", a word for why there is no ideal, or
-        None and "degrees", "exponents" and "equations". The "terms" of an equation are those to
-        write: which ones, and with how many digits.
+    Either set may be empty. An ideal has a "problem", a word for why there is none, or None. The
+    "terms" of an equation are those to write: which ones, and with how many digits.
     """
     X, Y = (np.asarray(points, dtype=np.float64).reshape(-1, 2) for points in (x, y))
-    # Nobody draws that finely, and squares of such numbers would underflow.
-    X, Y = (np.where(np.abs(points) < SMALLEST, 0.0, points) for points in (X, Y))
+    # Squares of such numbers would underflow.
+    least = np.sqrt(np.finfo(np.float64).tiny)
+    X, Y = (np.where(np.abs(points) < least, 0.0, points) for points in (X, Y))
     plain = VanishingIdeal(max_degree=degree, tol=tol, normalization=normalization)
     contrastive = VanishingIdeal(max_degree=degree, tol=contrast_tol, normalization="contrastive")
     return {"plain": _fitted(plain, X, Y, None), "contrastive": _fitted(contrastive, X, Y, Y)}
@@ -161,7 +131,7 @@ def _fitted(
                 ideal.extents_.tolist(),
                 _sizes(ideal, Y),
                 coefficients.T.tolist(),
-                DataScale(X).terms(ideal.basis_, coefficients, digits=DIGITS),
+                DataScale(X).terms(ideal.basis_, coefficients, digits=3),
                 strict=True,
             )
         ],
@@ -178,27 +148,16 @@ def _sizes(ideal: VanishingIdeal, Y: FloatArray) -> list[float | None]:
 
 # --- Handwritten digits: the paper's detector, its scores and explanations ------------------------
 
-CONTAMINATION = 0.05
-N_EQUATIONS = 3
-
 
 def gallery(*, normal: str) -> dict[str, Any]:
-    """Score all test images.
+    """Score all test images, where "even", "odd" or a single digit is normal.
 
-    Parameters
-    ----------
-    normal : str
-        Which digits are normal: "even", "odd" or a digit.
-
-    Returns
-    -------
-    dict
-        "images" (the grey level of each pixel, 0 to 16, as a character from "0" to "@"),
-        "labels", "scores", "isNormal" and "threshold". Anomalous is what scores above it.
+    Images are texts: the grey level of each pixel, 0 to 16, as a character from "0" to "@".
     """
     images, detector = _images(), _detector(normal)
+    levels = np.rint(16 * images.test_images).astype(int).tolist()
     return {
-        "images": [_as_text(image) for image in images.test_images],
+        "images": ["".join(chr(ord("0") + level) for level in image) for image in levels],
         "labels": images.test_labels.tolist(),
         "isNormal": _is_normal(images.test_labels, normal).tolist(),
         "scores": (-detector.score_samples(images.test_images)).tolist(),
@@ -208,23 +167,10 @@ def gallery(*, normal: str) -> dict[str, Any]:
 
 
 def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
-    """Explain the score of one image.
-
-    Parameters
-    ----------
-    normal : str
-    image : list of 64 floats
-
-    Returns
-    -------
-    dict
-        "score", "threshold", the "counterfactual" and its score, the "attribution" to pixels,
-        "rotations" with the probability that each is recognized, and the "equations" that are
-        broken most.
-    """
+    """Explain the score of one image, and say how well each of its rotations is recognized."""
     detector = _detector(normal)
-    row = np.asarray([image])
-    explanation = detector.explain(row, n_equations=N_EQUATIONS)[0]
+    row = np.asarray([image], dtype=np.float64)
+    explanation = detector.explain(row, n_equations=NAMED)[0]
     return {
         "score": explanation.score,
         "threshold": -float(detector.offset_),
@@ -272,7 +218,7 @@ def _detector(normal: str) -> TransformationDetector:
         Rotations(images.image_shape),
         preprocessor=PCA(12, random_state=0),
         weighting="convex",
-        contamination=CONTAMINATION,
+        contamination=0.05,
     )
     return detector.fit(images.train_images[_is_normal(images.train_labels, normal)])
 
@@ -281,7 +227,3 @@ def _is_normal(labels: IntArray, normal: str) -> BoolArray:
     if normal in ("even", "odd"):
         return np.asarray(labels % 2 == (normal == "odd"))
     return np.asarray(labels == int(normal))
-
-
-def _as_text(image: FloatArray) -> str:
-    return "".join(chr(48 + grey) for grey in np.rint(16 * image).astype(int).tolist())

@@ -23,11 +23,11 @@ from vanishing.app.playground.requests import (
     RefusalError,
     internal_error,
     parse_json,
+    read_csv,
     read_json,
-    read_table,
 )
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
-from vanishing.app.playground.workers import Answers, Workers, busy
+from vanishing.app.playground.workers import Workers
 from vanishing.arrays.namespace import import_extra
 
 # --- What every request passes before it is looked at, and every answer carries -------------------
@@ -63,15 +63,10 @@ ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.it
 
 
 class Guard:
-    """ASGI middleware.
+    """ASGI middleware that answers requests to ``hosts`` only.
 
-    Parameters
-    ----------
-    app : ASGI application
-    hosts : collection of str
-        Names by which the server may be called.
-    any_address : bool
-        Whether every IP address is one too. A rebound name is not an address, so that this is safe.
+    With ``any_address`` every IP address is accepted too: a rebound name is not an address, so that
+    this is safe.
     """
 
     def __init__(self, app: Any, *, hosts: Collection[str], any_address: bool) -> None:
@@ -87,6 +82,8 @@ class Guard:
         if scope["type"] != "http":
             return  # the server closes connections of other kinds
 
+        from starlette.requests import ClientDisconnect
+
         begun = False
 
         async def send_with_headers(message: Any) -> None:
@@ -101,20 +98,16 @@ class Guard:
             self._check_host(headers.get("host", ""))
             if scope["path"].startswith("/api/"):
                 _check_origin(headers)
+            await self.app(scope, receive, send_with_headers)
         except RefusalError as refusal:
-            await _send(refusal, send_with_headers)
-        else:
-            from starlette.requests import ClientDisconnect
-
-            try:
-                await self.app(scope, receive, send_with_headers)
-            except ClientDisconnect:
-                return  # in the middle of a request: nobody is there to be answered
-            except Exception:
-                # Here and not by Starlette, whose own answer would come without the headers.
-                if not begun:
-                    await _send(internal_error(), send_with_headers)
-                raise
+            await _answer(refusal)(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return  # in the middle of a request: nobody is there to be answered
+        except Exception:
+            # Here and not by Starlette, whose own answer would come without the headers.
+            if not begun:
+                await _answer(internal_error())(scope, receive, send_with_headers)
+            raise
 
     def _check_host(self, header: str) -> None:
         name = _without_port(header).lower().rstrip(".")
@@ -122,22 +115,22 @@ class Guard:
             raise RefusalError(
                 421,
                 "unknown-host",
-                expected="a request to a name of this server",
-                got=repr(header[:80]),
-                remedy="Open the address that the server printed when it started.",
+                "a request to a name of this server",
+                repr(header[:80]),
+                "Open the address that the server printed when it started.",
             )
 
 
 def _check_origin(headers: dict[str, str]) -> None:
-    """Refuse what the page of another origin sent; programs that are no browsers send neither."""
+    """Refuse what the page of another origin sent; only browsers send these headers."""
     site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
     if site != "same-origin" or (origin is not None and _netloc(origin) != headers["host"]):
         raise RefusalError(
             403,
             "cross-origin",
-            expected="a request from the playground's own page",
-            got=f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
-            remedy="Use the page itself, or a program that is not a browser.",
+            "a request from the playground's own page",
+            f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
+            "Use the page itself, or a program that is not a browser.",
         )
 
 
@@ -159,97 +152,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-async def _send(refusal: RefusalError, send: Any) -> None:
-    body = json.dumps(refusal.body()).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-# --- Connections on which no request comes are closed ---------------------------------------------
-#
-# uvicorn waits as long as it takes for the end of a request's headers; whoever sends half of them
-# on
-# many connections would use up the files that the server may open.
-
-REFUSAL = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-
-
-def impatient(protocol: Any, seconds: float) -> Any:
-    """Return a protocol of uvicorn that waits so long, and no longer, for the headers of a request.
-
-    Parameters
-    ----------
-    protocol : class
-        Of uvicorn: ``uvicorn.protocols.http.auto.AutoHTTPProtocol``.
-    seconds : float
-        From the beginning of the connection, or from the first byte of a later request.
-
-    Returns
-    -------
-    class
-    """
-
-    class Impatient(protocol):
-        app: Any
-
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            self._answering = 0
-            self._more = False  # has come in the meantime, perhaps the next request
-            self._deadline: asyncio.TimerHandle | None = None
-            answer = self.app
-
-            async def app(scope: Any, receive: Any, send: Any) -> None:
-                self._calm()  # called when the headers are there
-                self._answering += 1
-                try:
-                    await answer(scope, receive, send)
-                finally:
-                    self._answering -= 1
-                    if self._more:
-                        self._wait()
-
-            self.app = app
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._wait()
-
-        def data_received(self, data: bytes) -> None:
-            self._more = True
-            self._wait()
-            super().data_received(data)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._calm()
-            super().connection_lost(exc)
-
-        def _wait(self) -> None:
-            # Not put off by more bytes: they may come one by one.
-            if self._answering or self._deadline is not None or self.transport.is_closing():
-                return
-            self._more = False
-            self._deadline = asyncio.get_running_loop().call_later(seconds, self._give_up)
-
-        def _calm(self) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-
-        def _give_up(self) -> None:
-            self._deadline = None
-            if self.transport.is_closing():
-                return
-            if self.transport.get_write_buffer_size():  # of an answer that nobody reads
-                self.transport.abort()
-                return
-            self.transport.write(REFUSAL)
-            self.transport.close()
-
-    return Impatient
 
 
 # --- The application: which address gives what ----------------------------------------------------
@@ -293,6 +195,8 @@ REVALIDATE = {"Cache-Control": "no-cache"}
 NO_STORE = {"Cache-Control": "no-store"}
 
 Handler = Callable[[Any], Awaitable[Any]]
+#: Returns the arguments of a task, from a request.
+Reader = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
 def create_app(
@@ -320,12 +224,12 @@ def create_app(
     import_extra("starlette", extra="web", purpose="the playground")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
     chosen = Limits() if limits is None else limits
     workers = Workers(chosen)
-    answers = Answers(workers)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -333,8 +237,14 @@ def create_app(
             await workers.start()
             yield
         finally:
-            await answers.stop()
             await workers.stop()
+
+    about = {
+        "points": chosen.points,
+        "degree": chosen.degree,
+        "curves": CURVES,
+        "tableBytes": chosen.table_bytes,
+    }
 
     class Files(StaticFiles):
         def file_response(self, *arguments: Any, **keywords: Any) -> Any:
@@ -344,30 +254,28 @@ def create_app(
 
     app = Starlette(
         routes=[
-            *(Route(path, _page(path)) for path in PAGES),
-            Route("/api/about", _about(chosen)),
             *(
-                Route(f"/api/{task}", _endpoint(task, check, chosen, answers), methods=["POST"])
-                for task, check in _checks(chosen).items()
+                Route(path, _always(HTMLResponse(make_page(path), headers=REVALIDATE)))
+                for path in PAGES
             ),
-            Route("/api/columns", _columns(chosen, workers), methods=["POST"]),
-            Route("/api/laws", Search(chosen, workers), methods=["POST"]),
+            Route("/api/about", _always(JSONResponse(about, headers=NO_STORE))),
+            *(
+                Route(f"/api/{task}", _endpoint(task, read, workers), methods=["POST"])
+                for task, read in _readers(chosen).items()
+            ),
+            Route("/api/laws", Search(workers), methods=["POST"]),
             Mount("/static", Files(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
-        exception_handlers={
-            RefusalError: _refused,
-            404: _not_found,
-            405: _wrong_method,
-        },
+        exception_handlers={404: _not_found, 405: _wrong_method},
         lifespan=lifespan,
     )
     app.state.workers = workers
     return app
 
 
-def _checks(limits: Limits) -> dict[str, Callable[[Any], dict[str, Any]]]:
-    """Return the check of what comes with each task."""
+def _readers(limits: Limits) -> dict[str, Reader]:
+    """Return what reads the arguments of each task from a request, and refuses bad ones."""
     list_of_points = checks.points(limits)
 
     def source(names: Collection[str]) -> checks.Check:
@@ -376,84 +284,48 @@ def _checks(limits: Limits) -> dict[str, Callable[[Any], dict[str, Any]]]:
             name, value
         )
 
-    def scene(body: Any) -> dict[str, Any]:
-        asked = checks.checked(
-            body,
-            {
-                "x": source(X_SOURCES),
-                "y": source(Y_SOURCES),
-                "n_points": checks.whole(1, max(1, limits.points // 2)),
-                "noise": checks.real(0, 1),
-                "seed": checks.whole(0, 2**31 - 1),
-            },
-        )
-        return _within(limits, asked, drawn=asked["n_points"])
+    def within(asked: dict[str, Any]) -> dict[str, Any]:
+        """Refuse more points than the limit, those that will be drawn included."""
+        drawn = asked.get("n_points", 0)
+        count = sum(len(s) if isinstance(s, list) else drawn for s in (asked["x"], asked["y"]))
+        if count > limits.points:
+            raise checks.too_many_points(limits, count)
+        return asked
 
-    def fit(body: Any) -> dict[str, Any]:
-        asked = checks.checked(
-            body,
-            {
-                "x": list_of_points,
-                "y": list_of_points,
-                "degree": checks.whole(1, limits.degree),
-                "normalization": checks.one_of(checks.PLAIN),
-                "tol": checks.real(0, 1e6),
-                "contrast_tol": checks.real(0, 1e6),
-            },
-        )
-        return _within(limits, asked, drawn=0)
+    def reader(fields: dict[str, checks.Check], last: Any = lambda asked: asked) -> Reader:
+        async def read(request: Any) -> dict[str, Any]:
+            content = await read_json(request, limits)
+            return dict(last(checks.checked(parse_json(content), fields)))
 
+        return read
+
+    async def read_columns(request: Any) -> dict[str, Any]:
+        table = await read_csv(request, limits)
+        return _encode(table, limits) | {"most_rows": limits.points // 2}
+
+    drawing = {
+        "x": source(X_SOURCES),
+        "y": source(Y_SOURCES),
+        "n_points": checks.whole(1, max(1, limits.points // 2)),
+        "noise": checks.real(0, 1),
+        "seed": checks.whole(0, 2**31 - 1),
+    }
+    fitting = {
+        "x": list_of_points,
+        "y": list_of_points,
+        "degree": checks.whole(1, limits.degree),
+        "normalization": checks.one_of(checks.PLAIN),
+        "tol": checks.real(0, checks.LARGEST_COORDINATE),
+        "contrast_tol": checks.real(0, checks.LARGEST_COORDINATE),
+    }
     normal = checks.one_of(checks.NORMAL)
     return {
-        "scene": scene,
-        "fit": fit,
-        "gallery": lambda body: checks.checked(body, {"normal": normal}),
-        "explain": lambda body: checks.checked(body, {"normal": normal, "image": checks.pixels}),
+        "scene": reader(drawing, within),
+        "fit": reader(fitting, within),
+        "gallery": reader({"normal": normal}),
+        "explain": reader({"normal": normal, "image": checks.pixels}),
+        "columns": read_columns,
     }
-
-
-def _within(limits: Limits, asked: dict[str, Any], *, drawn: int) -> dict[str, Any]:
-    """Refuse more points than the limit, those that will be drawn included."""
-    count = sum(len(s) if isinstance(s, list) else drawn for s in (asked["x"], asked["y"]))
-    if count > limits.points:
-        raise checks.too_many_points(limits, count)
-    return asked
-
-
-def _endpoint(
-    task: str, check: Callable[[Any], dict[str, Any]], limits: Limits, answers: Answers
-) -> Handler:
-    from starlette.responses import Response
-
-    async def handle(request: Any) -> Any:
-        content = await read_json(request, limits)
-        hanging_up = asyncio.create_task(_wait_for_end(request.receive))
-        try:
-            status, body = await answers.get(
-                _client(request), task, content, hanging_up, lambda: check(parse_json(content))
-            )
-        finally:
-            hanging_up.cancel()
-        return Response(body, status, media_type="application/json", headers=NO_STORE)
-
-    return handle
-
-
-def _client(request: Any) -> str:
-    """Return who asks: the address of another computer."""
-    return request.client.host if request.client else ""
-
-
-def _columns(limits: Limits, workers: Workers) -> Handler:
-    from starlette.responses import Response
-
-    async def handle(request: Any) -> Any:
-        table = _encode(await read_table(request, limits), limits)
-        arguments = table | {"most_rows": limits.points // 2}
-        status, body = await workers.run(_client(request), "columns", arguments)
-        return Response(body, status, media_type="application/json", headers=NO_STORE)
-
-    return handle
 
 
 def _encode(table: bytes, limits: Limits) -> dict[str, Any]:
@@ -461,40 +333,38 @@ def _encode(table: bytes, limits: Limits) -> dict[str, Any]:
     return {"table": base64.b64encode(table).decode(), "most_columns": limits.table_columns}
 
 
+def _endpoint(task: str, read: Reader, workers: Workers) -> Handler:
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import Response
+
+    async def handle(request: Any) -> Any:
+        arguments = await read(request)
+        async with workers.take() as worker:
+            if await request.is_disconnected():  # browsers hang up when a slider was moved on
+                raise ClientDisconnect
+            status, body = await worker.ask(task, arguments, workers.limits.work_seconds)
+        return Response(body, status, media_type="application/json", headers=NO_STORE)
+
+    return handle
+
+
 class Search:
     """ASGI application that finds the laws of a table.
 
     Its answer is a line of JSON for each message about progress, and the laws in the last line; or
     a refusal, which is the last line if it comes late. A client that hangs up ends the search.
-
-    Parameters
-    ----------
-    limits : Limits
-    workers : Workers
     """
 
-    def __init__(self, limits: Limits, workers: Workers) -> None:
-        self.limits = limits
+    def __init__(self, workers: Workers) -> None:
         self.workers = workers
-        self._free = asyncio.Semaphore(limits.searches)
-        self._n_requests = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request, unless too many others wait for the same."""
-        if self._n_requests >= self.limits.searches + self.limits.queue:
-            raise busy("too many other tables that are already waiting")
-        self._n_requests += 1
-        try:
-            await self._answer(scope, receive, send)
-        finally:
-            self._n_requests -= 1
-
-    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
         from starlette.requests import Request
 
-        request = Request(scope, receive)
-        table = await read_table(request, self.limits)
-        search = asyncio.create_task(self._search(_client(request), table, send))
+        limits = self.workers.limits
+        table = _encode(await read_csv(Request(scope, receive), limits), limits)
+        search = asyncio.create_task(self._search(table, send))
         hanging_up = asyncio.create_task(_wait_for_end(receive))
         try:
             await asyncio.wait({search, hanging_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -505,7 +375,7 @@ class Search:
                 task.cancel()
             await asyncio.gather(search, hanging_up, return_exceptions=True)
 
-    async def _search(self, client: str, table: bytes, send: Any) -> None:
+    async def _search(self, table: dict[str, Any], send: Any) -> None:
         begun = False
 
         async def send_line(line: bytes, *, status: int = 200, is_last: bool = False) -> None:
@@ -519,32 +389,14 @@ class Search:
             await send(body)
 
         try:
-            async with self._place():
-                status, last = await self.workers.run(
-                    client,
-                    "laws",
-                    _encode(table, self.limits),
-                    seconds=self.limits.table_seconds,
-                    on_progress=send_line,
-                )
+            async with self.workers.take(is_search=True) as worker:
+                seconds = self.workers.limits.table_seconds
+                status, last = await worker.ask("laws", table, seconds, send_line)
         except RefusalError as refusal:
             if not begun:
                 raise
             status, last = refusal.status, json.dumps(refusal.body()).encode()
         await send_line(last, status=status, is_last=True)
-
-    @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        """Wait until fewer tables are searched than may be."""
-        try:
-            async with asyncio.timeout(self.limits.queue_seconds):
-                await self._free.acquire()
-        except TimeoutError:
-            raise busy("another table that is being searched") from None
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 async def _wait_for_end(receive: Any) -> None:
@@ -552,25 +404,8 @@ async def _wait_for_end(receive: Any) -> None:
         pass
 
 
-def _page(path: str) -> Handler:
-    from starlette.responses import HTMLResponse
-
-    whole = make_page(path)
-
-    async def page(_: Any) -> Any:
-        return HTMLResponse(whole, headers=REVALIDATE)
-
-    return page
-
-
 def make_page(path: str) -> str:
-    """Return a page of the playground as HTML.
-
-    Parameters
-    ----------
-    path : str
-        Its address, one of ``PAGES``.
-    """
+    """Return the page at an address, one of ``PAGES``, as HTML."""
     about = PAGES[path]
     links = "\n".join(
         f'      <a href="{other}"{CURRENT * (other == path)}>{each["title"]}</a>'
@@ -581,48 +416,31 @@ def make_page(path: str) -> str:
     return frame.substitute(about, links=links, content=content.rstrip("\n"))
 
 
-def _about(limits: Limits) -> Handler:
-    from starlette.responses import JSONResponse
-
-    about = {
-        "points": limits.points,
-        "degree": limits.degree,
-        "curves": CURVES,
-        "tableBytes": limits.table_bytes,
-    }
+def _always(response: Any) -> Handler:
+    """Return what answers every request with the same response."""
 
     async def answer(_: Any) -> Any:
-        return JSONResponse(about, headers=NO_STORE)
+        return response
 
     return answer
 
 
-async def _refused(_: Any, refusal: RefusalError) -> Any:
+def _answer(refusal: RefusalError) -> Any:
     from starlette.responses import JSONResponse
 
     return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | refusal.headers())
 
 
-async def _not_found(request: Any, _: Exception) -> Any:
-    expected = "an address of the playground"
+async def _not_found(*_: Any) -> Any:
     remedy = f"Its pages are {', '.join(PAGES)}."
-    got = "another one"
-    return await _refused(
-        request, RefusalError(404, "not-found", expected=expected, got=got, remedy=remedy)
+    return _answer(
+        RefusalError(404, "not-found", "an address of the playground", "another one", remedy)
     )
 
 
 async def _wrong_method(request: Any, _: Exception) -> Any:
-    return await _refused(
-        request,
-        RefusalError(
-            405,
-            "wrong-method",
-            expected="GET for pages, POST for tasks",
-            got=repr(request.method[:20]),
-            remedy="Send the other one.",
-        ),
-    )
+    expected, got = "GET for pages, POST for tasks", repr(request.method[:20])
+    return _answer(RefusalError(405, "wrong-method", expected, got, "Send the other one."))
 
 
 # --- Running the playground on this computer ------------------------------------------------------
@@ -663,7 +481,6 @@ def serve(
     """
     import_extra("uvicorn", extra="web", purpose="the playground")
     import uvicorn
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     hosts, any_address = [*LOOPBACK, _in_url(host)], not _is_loopback(host)
     if any_address:
@@ -674,7 +491,6 @@ def serve(
             stacklevel=2,
         )
         hosts += [socket.gethostname(), socket.getfqdn()]
-    limits = Limits() if limits is None else limits
     app = create_app(limits, hosts=hosts, any_address=any_address)
 
     with _listening(host, port) as listener:
@@ -692,7 +508,6 @@ def serve(
 
         config = uvicorn.Config(
             app,
-            http=impatient(AutoHTTPProtocol, limits.header_seconds),
             loop="asyncio",
             lifespan="on",
             log_level="warning",
@@ -707,7 +522,7 @@ def serve(
 
 def _listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say why there is none."""
-    if not 0 <= port <= 65535:
+    if port not in range(2**16):
         raise ValueError(f"port must be from 0 to 65535, got {port}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

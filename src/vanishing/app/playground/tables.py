@@ -6,16 +6,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
+from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import OpenTable, SetAside, Stray, TableError
+from vanishing.data.csv_files import OpenTable, TableError
+from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import MAGIC, Table, open_table
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
@@ -32,107 +33,60 @@ REMEDIES = {
     "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
-#: Numbers beyond it are refused.
-LARGEST_NUMBER = 1e50
-#: Rows that are shown besides the broken ones, and broken rows that are explained, at most.
-MOST_ROWS, MOST_FINDINGS = 500, 200
-#: Characters of a text that are shown, and decimals of a number.
-LONGEST_TEXT, MOST_DECIMALS = 60, 6
-#: Characters of a name of a row.
-LONGEST_NAME = 24
-#: Seconds between two reports of progress, at least.
+#: Rows that are shown besides the broken ones, and broken rows that are explained: what a browser
+#: scrolls without a delay.
+MOST_TABLE_ROWS, MOST_FINDINGS = 500, 200
+#: Characters of a text in a cell, which must not push the other columns out of the window.
+LONGEST_TEXT = 60
+#: Decimals up to which the numbers of a column are written with as many each.
+TABLE_DECIMALS = 6
+#: Seconds between two reports of progress: what people see as motion.
 PAUSE = 0.1
 
 Report = Callable[[dict[str, Any]], object]
 
 
 def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any]:
-    """Find the laws of a table, and the cells that break them.
+    """Find the laws of a table, the content of a CSV file in base64, and the cells that break them.
 
-    Parameters
-    ----------
-    table : str
-        Content of a CSV file in base64.
-    most_columns : int
-    report : callable
-        Called with the "step" of the work, "search" or "check", the "share" of it that is done, and
-        the number of laws "found" so far.
-
-    Returns
-    -------
-    dict
-        A "summary", "notes", "columns", "laws", "findings" (a sentence for each broken row, and its
-        cells), "rows" of the table as text, by the "numbers" of these rows, and a "report" in HTML.
+    ``report`` is called with the step of the work, "search" or "check", the share of it that is
+    done, and the number of laws found so far.
     """
     read = _read(base64.b64decode(table), most_columns)
-    rows = Table(
-        read.values, tuple(read.names), np.array(read.row_names), read.set_aside, strays=read.strays
-    )
-    progress = _Progress(report)
+    last = 0.0
+
+    def show(step: str, share: float, found: int, *, now: bool = False) -> None:
+        nonlocal last
+        if now or time.monotonic() - last >= PAUSE:
+            last = time.monotonic()
+            report({"step": step, "share": float(share), "found": found})
+
     # No progress before the search begins: a table that is refused has a status of its own.
     with _refusals():
-        laws = discover(rows, callback=lambda found, share: progress("search", share, found=found))
-    progress("check", 0.0, found=len(laws), now=True)
-    check = laws.check(
-        rows, callback=lambda n: progress("check", n / len(read.values), found=len(laws))
-    )
+        laws = discover(read.table, callback=lambda found, share: show("search", share, found))
+    n_laws, n_rows = len(laws), len(read.table)
+    show("check", 0.0, n_laws, now=True)
+    check = laws.check(read.table, callback=lambda n: show("check", n / n_rows, n_laws))
     return _describe(read, laws, check)
-
-
-class _Progress:
-    """Reports progress, but not too often."""
-
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self.last = 0.0
-
-    def __call__(self, step: str, share: float, *, found: int = 0, now: bool = False) -> None:
-        if now or time.monotonic() - self.last >= PAUSE:
-            self.last = time.monotonic()
-            self.report({"step": step, "share": float(share), "found": found})
 
 
 # --- From the bytes of a file to columns ----------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class ReadTable:
-    """A table as the page shows it.
+class ReadTable(NamedTuple):
+    """The numeric columns of a file, and what the page shows of the others.
 
-    Parameters
-    ----------
-    columns : list of str
-        Names of all columns, all different.
-    features : list of int
-        The numeric ones.
-    values : array of shape (n_rows, n_features)
-        NaN where a value is missing.
-    texts : dict of int to sequence of str
-        Cells of the columns that are not numeric.
-    row_names : sequence of str
-        What the rows are called.
-    named_by : str or None
-        The column that names them; None where they are counted from 1.
-    set_aside : tuple of SetAside
-    strays : tuple of Stray
-        Cells of the numeric columns that hold something else.
-    notes : list of str
+    All ``columns`` have different names; ``features`` are the numeric ones, and ``texts`` holds the
+    cells of the others. ``named_by`` is the column that names the rows, None where they are counted
+    from 1.
     """
 
+    table: Table
     columns: list[str]
     features: list[int]
-    values: FloatArray
     texts: dict[int, Sequence[str]]
-    row_names: Sequence[str]
     named_by: str | None
-    set_aside: tuple[SetAside, ...]
-    strays: tuple[Stray, ...]
     notes: list[str]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the numeric columns."""
-        return [self.columns[j] for j in self.features]
 
 
 def _read(content: bytes, most_columns: int) -> ReadTable:
@@ -144,9 +98,9 @@ def _read(content: bytes, most_columns: int) -> ReadTable:
             raise RefusalError(
                 413,
                 "too-many-columns",
-                expected=f"a table of at most {most_columns} columns",
-                got=f"{opened.n_columns}",
-                remedy="Keep columns that may be related.",
+                f"a table of at most {most_columns} columns",
+                f"{opened.n_columns}",
+                "Keep columns that may be related.",
             )
         return _take_columns(opened)
 
@@ -165,10 +119,10 @@ def _bad_table(problem: str, remedy: str = "") -> RefusalError:
     return RefusalError(
         422,
         "bad-table",
-        expected="a CSV file with columns of numbers",
-        got=problem,
-        remedy=_sentence(helps),
-        message=_sentence(f"{problem}; {helps}" if remedy else problem),
+        "a CSV file with columns of numbers",
+        problem,
+        as_sentence(helps),
+        message=as_sentence(f"{problem}; {helps}" if remedy else problem),
     )
 
 
@@ -182,18 +136,18 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     with np.errstate(invalid="ignore"):
         values = opened.numbers(features)
     said = (*opened.layout_notes, *opened.number_notes(features))
-    notes = [*(_sentence(each.with_remedies(REMEDIES)) for each in said), *notes]
+    notes = [*(as_sentence(each.with_remedies(REMEDIES)) for each in said), *notes]
     values = np.where(np.isinf(values), np.nan, values)
     texts: dict[int, Sequence[str]] = {
         j: opened.texts(j).tolist() for j in every if j not in features
     }
-    names = [str(row) for row in range(1, len(values) + 1)]
+    ids: Sequence[str] = [str(row) for row in range(1, len(values) + 1)]
     named_by = None
     for j in (*index, *texts):
         # In place of numbers, if each row has a short name of its own.
-        is_short = all(0 < len(text.strip()) <= LONGEST_NAME for text in texts[j])
+        is_short = all(0 < len(text.strip()) <= LONGEST_FORMULA_NAME for text in texts[j])
         if is_short and len(set(texts[j])) == len(values):
-            names, named_by = list(texts[j]), columns[j]
+            ids, named_by = texts[j], columns[j]
             break
     aside = tuple(
         each._replace(name=columns[j])
@@ -202,7 +156,9 @@ def _take_columns(opened: OpenTable) -> ReadTable:
     strays = tuple(
         each._replace(column=columns[j]) for j in features for each in opened.find_strays([j])
     )
-    return ReadTable(columns, features, values, texts, names, named_by, aside, strays, notes)
+    names = tuple(columns[j] for j in features)
+    table = Table(values, names, np.array(ids, dtype=object), aside, strays=strays)
+    return ReadTable(table, columns, features, texts, named_by, notes)
 
 
 def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
@@ -219,46 +175,33 @@ def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
     return names, notes
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
-
-
 # --- Columns, as the page of points takes them ----------------------------------------------------
 
-#: Rows that are enough for a picture; different values of a column that make groups, at most.
-PICTURE_ROWS, MOST_GROUPS = 2000, 12
+#: Rows that are enough for a picture; more points hide each other.
+PICTURE_ROWS = 2000
+#: Different values of a column that make groups: as many as a list shows without scrolling.
+MOST_GROUPS = 12
 
 
 def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, Any]:
-    """Read the columns of a table.
+    """Read the columns of a table, the content of a CSV file in base64.
 
-    Parameters
-    ----------
-    table : str
-        Content of a CSV file in base64.
-    most_columns : int
-    most_rows : int
-        Of a larger table, rows at regular distances are taken.
-
-    Returns
-    -------
-    dict
-        "nRows" of the whole table, and "columns". Each has a "name", "numbers" (None if it is not
-        numeric; and None for a missing one), and "groups": its values, if they are few, with the
-        place of each row's value among them, "members".
+    Of a larger table, rows at regular distances are taken. A column has numbers if it is numeric,
+    and groups if it has few values: "members" are the places of each row's value among them.
     """
     read = _read(base64.b64decode(table), most_columns)
     if len(read.features) < 2:
-        raise _bad_table(f"Two columns of numbers are needed, but only {read.names[0]!r} is one")
-    _refuse_huge(read)
-    n_rows = len(read.values)
+        (name,) = read.table.shown_names
+        raise _bad_table(f"Two columns of numbers are needed, but only {name!r} is one")
+    _refuse_huge(read.table)
+    n_rows = len(read.table)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken
     columns = []
     for j, name in enumerate(read.columns):
         numbers = None
         if j in read.features:
-            values = read.values[rows, read.features.index(j)]
+            values = read.table.values[rows, read.features.index(j)]
             numbers = [None if np.isnan(value) else value for value in values.tolist()]
             texts = ["" if value is None else as_given(value) for value in numbers]
         else:
@@ -272,16 +215,12 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     return {"nRows": n_rows, "columns": columns}
 
 
-def _refuse_huge(read: ReadTable) -> None:
-    """Refuse numbers whose differences overflow."""
-    huge = np.argwhere(np.abs(read.values) > LARGEST_NUMBER)
-    if len(huge):
-        row, j = huge[0].tolist()
-        raise _bad_table(
-            f"{read.names[j]!r} is {read.values[row, j]:.3g} in row {read.row_names[row]}, which "
-            f"is more than {LARGEST_NUMBER:g}",
-            "number",
-        )
+def _refuse_huge(table: Table) -> None:
+    """Refuse numbers whose squares overflow."""
+    if (place := too_large_to_square(np.nan_to_num(table.values))) is not None:
+        name, row = table.shown_names[place[1]], table.row_name(place[0])
+        problem = f"{name!r} is {table.values[place]:.3g} in row {row}, too large to be squared"
+        raise _bad_table(problem, "number")
 
 
 # --- What the page of laws shows ------------------------------------------------------------------
@@ -290,16 +229,16 @@ def _refuse_huge(read: ReadTable) -> None:
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
     found = {each.kind: each.check for each in check.sections()}
     findings = [
-        _finding(row, kind, _sentence(sentence))
+        _finding(row, kind, as_sentence(sentence))
         for kind, part in found.items()
         for row, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
-    first = min(MOST_ROWS, len(read.values))
+    first = min(MOST_TABLE_ROWS, len(read.table))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
         "summary": laws.summary(),
         "notes": [*read.notes, *(f"{note}." for note in laws.notes)],
-        "nRows": len(read.values),
+        "nRows": len(read.table),
         "nBroken": int(check.broken.sum()),
         "nTexts": len(found.get("text", ())),
         "nFilled": len(found.get("missing", ())),
@@ -313,7 +252,7 @@ def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
         "laws": [_law(law) for law in laws],
         "findings": findings,
         "numbers": numbers,
-        "rowNames": [read.row_names[row] for row in numbers],
+        "rowNames": [read.table.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
         "report": _report(laws, check),
     }
@@ -368,8 +307,9 @@ def _rows(read: ReadTable, numbers: Sequence[int]) -> list[tuple[str, ...]]:
         if j in read.texts:
             columns.append([_shorten(read.texts[j][row]) for row in numbers])
         else:
-            written = _write_numbers(read.values[numbers, read.features.index(j)])
-            texts = {each.row - 1: each.text for each in read.strays if each.column == name}
+            written = _write_numbers(read.table.values[numbers, read.features.index(j)])
+            strays = read.table.strays
+            texts = {each.row - 1: each.text for each in strays if each.column == name}
             columns.append(
                 [_shorten(texts.get(row, text)) for row, text in zip(numbers, written, strict=True)]
             )
@@ -384,7 +324,7 @@ def _write_numbers(column: FloatArray) -> list[str]:
     """Write numbers with as many decimals each, where few are enough for all; gaps are empty."""
     written = ["" if np.isnan(value) else as_given(float(value)) for value in column]
     decimals = max((len(text.partition(".")[2]) for text in written), default=0)
-    if decimals > MOST_DECIMALS or any("e" in text for text in written):
+    if decimals > TABLE_DECIMALS or any("e" in text for text in written):
         return written
     return [
         text and f"{value:.{decimals}f}".replace("-", "−")

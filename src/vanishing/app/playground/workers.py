@@ -1,20 +1,16 @@
 """Processes that do the work, so that it can be stopped and the server goes on meanwhile."""
 
 import asyncio
-import hashlib
 import json
 import logging
 import os
-import struct
 import sys
-import time
 import traceback
 from asyncio.subprocess import PIPE, Process
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from math import ceil
+from http import HTTPStatus
 from typing import IO, Any
 
 from vanishing.app.playground.requests import Limits, RefusalError, internal_error
@@ -23,39 +19,32 @@ from vanishing.app.playground.requests import Limits, RefusalError, internal_err
 
 logger = logging.getLogger(__name__)
 
-#: Time for a process to import what it needs, on a slow and busy machine.
-START_SECONDS = 120.0
 #: The environment of a process: several of them share the cores, so that each has one thread.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-#: Seconds that a request takes, before any was measured, and the weight of the latest one.
-USUAL_SECONDS, RECENT = 0.05, 0.1
-#: Seconds after which clients are told to come again, at most.
-LATEST_RETRY = 20
-#: The status of a request whose client has hung up; nobody gets it.
-HUNG_UP = 499
 #: What helps against work that takes too long, unless it is about points.
 TOO_SLOW = {
     "columns": "Keep a part of the rows.",
     "laws": "Keep fewer columns, those that may be related.",
 }
-#: It finds modules where this process does, and runs nobody's main script.
+#: Finds modules where this process does. ``multiprocessing`` and its executors would import the
+#: main script of whoever serves the playground once more in each process.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from vanishing.app.playground.workers import main; main()"
 )
-
 
 #: Takes the body of a message about progress.
 OnProgress = Callable[[bytes], Awaitable[object]]
 
 
 class Worker:
-    """One process."""
+    """One process. It is asked in a line of JSON, and answers in lines of a status and JSON."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
+        self.is_ready = False
 
     @classmethod
     async def start(cls) -> "Worker":
@@ -67,36 +56,66 @@ class Worker:
             json.dumps(sys.path),
             stdin=PIPE,
             stdout=PIPE,
+            limit=sys.maxsize,  # a line is as long as an answer
             env=os.environ | ONE_THREAD,
             start_new_session=True,  # Ctrl-C in the terminal is for the server
         )
         worker = cls(process)
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await worker.read()
+            await worker._read()
         except BaseException:
             await worker.kill()
             raise
         return worker
 
     async def ask(
-        self, task: str, arguments: dict[str, Any], on_progress: OnProgress | None = None
+        self,
+        task: str,
+        arguments: dict[str, Any],
+        seconds: float,
+        on_progress: OnProgress | None = None,
     ) -> tuple[int, bytes]:
-        """Have one task done; return status and body of the answer."""
-        assert self.process.stdin is not None
-        asked = json.dumps({"task": task, "arguments": arguments}).encode()
-        self.process.stdin.write(MESSAGE.pack(len(asked)) + asked)
-        await self.process.stdin.drain()
-        while (answer := await self.read())[0] == PROGRESS:
-            if on_progress is not None:
-                await on_progress(answer[1])
-        return answer
+        """Have one task done; return status and body of the answer.
 
-    async def read(self) -> tuple[int, bytes]:
-        """Wait for the next answer; return its status and body."""
+        Raises a refusal if it takes too long, or the process ends.
+        """
+        assert self.process.stdin is not None
+        self.is_ready = False
+        try:
+            async with asyncio.timeout(seconds):
+                asked = json.dumps({"task": task, "arguments": arguments})
+                self.process.stdin.write(f"{asked}\n".encode())
+                await self.process.stdin.drain()
+                while (answer := await self._read())[0] == HTTPStatus.PROCESSING:
+                    if on_progress is not None:
+                        await on_progress(answer[1])
+                return answer
+        except TimeoutError:
+            raise RefusalError(
+                504,
+                "too-slow",
+                f"work of at most {seconds:g} s",
+                "more, so it was stopped",
+                TOO_SLOW.get(task, "Use fewer points or a lower degree."),
+            ) from None
+        except (EOFError, ConnectionError):
+            raise RefusalError(
+                500,
+                "worker-ended",
+                "an answer",
+                "the end of the process that worked on it",
+                "Another one takes its place: try again, with less data if that fails.",
+                retry_after=1,
+            ) from None
+
+    async def _read(self) -> tuple[int, bytes]:
         assert self.process.stdout is not None
-        length, status = ANSWER.unpack(await self.process.stdout.readexactly(ANSWER.size))
-        return status, await self.process.stdout.readexactly(length)
+        line = await self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise EOFError("a process of the playground has ended")
+        status, _, body = line[:-1].partition(b" ")
+        self.is_ready = int(status) != HTTPStatus.PROCESSING
+        return int(status), body
 
     async def kill(self) -> None:
         """End the process, whatever it is doing."""
@@ -106,61 +125,19 @@ class Worker:
         await self.process.wait()
 
 
-class Line:
-    """Requests that wait for a process. Their clients take turns, however many each has sent."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, deque[asyncio.Future[Worker]]] = {}  # who is next comes first
-
-    def __len__(self) -> int:
-        return sum(map(len, self._places.values()))
-
-    def join(self, client: str) -> "asyncio.Future[Worker]":
-        """Return a place, which will hold a process."""
-        place = asyncio.get_running_loop().create_future()
-        self._places.setdefault(client, deque()).append(place)
-        return place
-
-    def leave(self, client: str, place: "asyncio.Future[Worker]") -> None:
-        """Give up a place, if it is still there."""
-        places = self._places.get(client, deque())
-        with suppress(ValueError):
-            places.remove(place)
-        if not places:
-            self._places.pop(client, None)
-
-    def serve(self, worker: Worker) -> bool:
-        """Give a process to whoever is next; return whether somebody was there."""
-        while self._places:
-            client = next(iter(self._places))
-            places = self._places.pop(client)
-            place = places.popleft()
-            if places:
-                self._places[client] = places
-            if not place.done():  # cancelled, and about to leave
-                place.set_result(worker)
-                return True
-        return False
-
-
 class Workers:
-    """A fixed number of processes, and the requests that wait for them.
+    """A fixed number of processes, for which requests wait in the order in which they come.
 
     A process that takes too long is killed and replaced while the others go on. A
     ``concurrent.futures.ProcessPoolExecutor`` fails as a whole when one of its processes is killed.
-
-    Parameters
-    ----------
-    limits : Limits
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._idle: deque[Worker] = deque()
+        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._searches = asyncio.Semaphore(limits.searches)
+        self._n_waiting = 0
         self._all: set[Worker] = set()
-        self._line = Line()
-        self._n_searches = 0
-        self._usual_seconds = USUAL_SECONDS
         self._starting: set[asyncio.Task[None]] = set()
 
     @property
@@ -180,136 +157,31 @@ class Workers:
         await asyncio.gather(*(worker.kill() for worker in self._all))
         self._all.clear()
 
-    async def take(self, client: str) -> Worker:
-        """Wait for a process. Who is cancelled meanwhile leaves the line.
-
-        Parameters
-        ----------
-        client : str
-            Who asks. Clients take turns.
-
-        Raises
-        ------
-        RefusalError
-            If too many are waiting, or it takes too long.
-        """
-        while self._idle:
-            if (worker := self._idle.popleft()).process.returncode is None:
-                return worker
-            await self._replace(worker)  # it ended while nobody looked
-        if len(self._line) >= self.limits.queue:
-            raise busy(
-                f"{len(self._line)} others that are already waiting", self._expected_seconds()
-            )
-        if self._expected_seconds() > self.limits.queue_seconds:  # say so now rather than later
-            raise busy(
-                f"{len(self._line)} others that are already waiting", self._expected_seconds()
-            )
-        try:
-            async with asyncio.timeout(self.limits.queue_seconds):
-                while (worker := await self._wait(client)).process.returncode is not None:
+    @asynccontextmanager
+    async def take(self, *, is_search: bool = False) -> AsyncIterator[Worker]:
+        """Wait for a process, or refuse; replace it in the end if its work was not finished."""
+        is_free = not self._idle.empty() and not (is_search and self._searches.locked())
+        if self._n_waiting >= self.limits.queue and not is_free:
+            raise busy(f"{self._n_waiting} others that are already waiting")
+        async with AsyncExitStack() as places:
+            self._n_waiting += 1
+            try:
+                async with asyncio.timeout(self.limits.queue_seconds):
+                    if is_search:
+                        await places.enter_async_context(self._searches)
+                    while (worker := await self._idle.get()).process.returncode is not None:
+                        await self._replace(worker)  # it ended while nobody looked
+            except TimeoutError:
+                raise busy(f"none within {self.limits.queue_seconds:g} s") from None
+            finally:
+                self._n_waiting -= 1
+            try:
+                yield worker
+            finally:
+                if worker.is_ready:
+                    self._idle.put_nowait(worker)
+                else:
                     await self._replace(worker)
-                return worker
-        except TimeoutError:
-            waited = f"none within {self.limits.queue_seconds:g} s"
-            raise busy(waited, self._expected_seconds()) from None
-
-    async def work(
-        self,
-        worker: Worker,
-        task: str,
-        arguments: dict[str, Any],
-        *,
-        seconds: float | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> tuple[int, bytes]:
-        """Do a task in a process that was taken; return status and body of the answer.
-
-        If this is cancelled, the process is replaced.
-
-        Parameters
-        ----------
-        worker : Worker
-        task : str
-        arguments : dict
-        seconds : float, optional
-            By default the limit for most tasks. Given for searches, which take long.
-        on_progress : coroutine function, optional
-            Called with what the process says about its progress.
-
-        Raises
-        ------
-        RefusalError
-            If it takes too long, or the process ends.
-        """
-        limit = self.limits.work_seconds if seconds is None else seconds
-        self._n_searches += seconds is not None
-        begun = time.monotonic()
-        try:
-            async with asyncio.timeout(limit):
-                answer = await worker.ask(task, arguments, on_progress)
-        except TimeoutError:
-            await self._replace(worker)
-            raise RefusalError(
-                504,
-                "too-slow",
-                expected=f"work of at most {limit:g} s",
-                got="more, so it was stopped",
-                remedy=TOO_SLOW.get(task, "Use fewer points or a lower degree."),
-            ) from None
-        except (asyncio.IncompleteReadError, ConnectionError):
-            await self._replace(worker)
-            raise RefusalError(
-                500,
-                "worker-ended",
-                expected="an answer",
-                got="the end of the process that worked on it",
-                remedy="Another one takes its place: try again, with less data if that fails.",
-                retry_after=1,
-            ) from None
-        except BaseException:  # cancelled: what the process does now, nobody waits for
-            await self._replace(worker)
-            raise
-        finally:
-            self._n_searches -= seconds is not None
-            if seconds is None:
-                took = time.monotonic() - begun
-                self._usual_seconds += RECENT * (took - self._usual_seconds)
-        self._offer(worker)
-        return answer
-
-    async def run(
-        self,
-        client: str,
-        task: str,
-        arguments: dict[str, Any],
-        *,
-        seconds: float | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> tuple[int, bytes]:
-        """Do a task in the next free process; see ``take`` and ``work``."""
-        worker = await self.take(client)
-        return await self.work(worker, task, arguments, seconds=seconds, on_progress=on_progress)
-
-    async def _wait(self, client: str) -> Worker:
-        place = self._line.join(client)
-        try:
-            return await place
-        except BaseException:  # cancelled, perhaps when a process had just come
-            if place.done() and not place.cancelled():
-                self._offer(place.result())
-            raise
-        finally:
-            self._line.leave(client, place)
-
-    def _offer(self, worker: Worker) -> None:
-        if not self._line.serve(worker):
-            self._idle.append(worker)
-
-    def _expected_seconds(self) -> float:
-        """Return how long the next request will probably wait."""
-        n_processes = max(1, self.limits.workers - self._n_searches)
-        return self._usual_seconds * len(self._line) / n_processes
 
     async def _replace(self, worker: Worker) -> None:
         self._all.discard(worker)
@@ -321,174 +193,40 @@ class Workers:
     async def _add(self) -> None:
         worker = await Worker.start()
         self._all.add(worker)
-        self._offer(worker)
+        self._idle.put_nowait(worker)
 
     async def _add_until_it_works(self) -> None:
         while True:
             try:
                 return await self._add()
-            except (OSError, EOFError, TimeoutError):
+            except (OSError, EOFError):
                 logger.exception("a process of the playground could not be started")
                 await asyncio.sleep(1.0)
 
 
-def busy(got: str, seconds: float = 1.0) -> RefusalError:
-    """Return the refusal of a request that comes while all processes work.
-
-    Parameters
-    ----------
-    got : str
-    seconds : float
-        How long others will probably keep the processes busy.
-    """
-    retry_after = min(max(1, ceil(seconds)), LATEST_RETRY)
+def busy(got: str) -> RefusalError:
+    """Return the refusal of a request that comes while all processes work."""
     return RefusalError(
         503,
         "busy",
-        expected="a free process",
-        got=got,
-        remedy="The server is busy: try again in "
-        + ("a second." if retry_after == 1 else f"{retry_after} seconds."),
-        retry_after=retry_after,
+        "a free process",
+        got,
+        "The server is busy: try again in a second.",
+        retry_after=1,
     )
-
-
-class Answers:
-    """Answers to requests, those to equal ones computed once.
-
-    Tasks draw nothing at random, so that their answers can be kept. Requests that come while an
-    equal one is worked on wait for its answer. Work for which nobody waits any more, since browsers
-    hang up when a slider was moved on, is not begun.
-
-    Parameters
-    ----------
-    workers : Workers
-    """
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self._kept: OrderedDict[bytes, bytes] = OrderedDict()  # the one that was used last is last
-        self._n_bytes = 0
-        self._pending: dict[bytes, _Pending] = {}
-
-    async def get(
-        self,
-        client: str,
-        task: str,
-        content: bytes,
-        hanging_up: "asyncio.Task[None]",
-        read: Callable[[], dict[str, Any]],
-    ) -> tuple[int, bytes]:
-        """Return status and body of the answer.
-
-        Parameters
-        ----------
-        client : str
-            Who asks.
-        task : str
-        content : bytes
-            The request. Those with the same bytes are equal.
-        hanging_up : asyncio.Task
-            Done when nobody waits for the answer any more.
-        read : callable
-            Returns the arguments of the task, or raises a ``RefusalError``. Not called for a
-            request that is equal to one before.
-
-        Raises
-        ------
-        RefusalError
-            As ``read`` and ``Workers`` do.
-        """
-        key = hashlib.sha256(task.encode() + b" " + content).digest()
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return 200, self._kept[key]
-        pending = self._pending.get(key)
-        if pending is None:
-            arguments = read()
-            pending = self._pending[key] = _Pending()
-            pending.work = asyncio.create_task(self._work(client, task, arguments, key, pending))
-            pending.work.add_done_callback(_ignore_error)
-        pending.n_waiting += 1
-        try:
-            await asyncio.wait({pending.work, hanging_up}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            pending.n_waiting -= 1
-            if not pending.n_waiting and not pending.is_begun:
-                pending.work.cancel()
-                self._pending.pop(key, None)
-        if pending.work.done():
-            return pending.work.result()
-        return HUNG_UP, b""
-
-    async def stop(self) -> None:
-        """Stop working."""
-        works = [pending.work for pending in self._pending.values()]
-        for work in works:
-            work.cancel()
-        await asyncio.gather(*works, return_exceptions=True)
-
-    async def _work(
-        self, client: str, task: str, arguments: dict[str, Any], key: bytes, pending: "_Pending"
-    ) -> tuple[int, bytes]:
-        try:
-            worker = await self._workers.take(client)
-            pending.is_begun = True
-            status, body = await self._workers.work(worker, task, arguments)
-        finally:
-            if self._pending.get(key) is pending:
-                del self._pending[key]
-        if status == 200:
-            self._keep(key, body)
-        return status, body
-
-    def _keep(self, key: bytes, body: bytes) -> None:
-        self._n_bytes += len(body) - len(self._kept.pop(key, b""))
-        self._kept[key] = body
-        while self._n_bytes > self._workers.limits.kept_bytes:
-            _, oldest = self._kept.popitem(last=False)
-            self._n_bytes -= len(oldest)
-
-
-def _ignore_error(work: "asyncio.Task[tuple[int, bytes]]") -> None:
-    """Keep asyncio from complaining about an error that nobody waits for any more."""
-    if not work.cancelled():
-        work.exception()
-
-
-class _Pending:
-    """Work on a request, and how many wait for it."""
-
-    work: asyncio.Task[tuple[int, bytes]]
-
-    def __init__(self) -> None:
-        self.n_waiting = 0
-        self.is_begun = False
 
 
 # --- In the process: one request after the other, until the input ends ----------------------------
 
 Task = Callable[..., dict[str, Any]]
 
-#: Length of a message; length and status of an answer.
-MESSAGE, ANSWER = struct.Struct(">I"), struct.Struct(">IH")
-#: The status of a message that is no answer yet: HTTP's "Processing".
-PROGRESS = 102
-
 
 def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
-    """Do what a message asks for; return the status and the body of the answer.
-
-    Parameters
-    ----------
-    message : bytes
-        JSON with the name of a task, "task", and its "arguments".
-    tasks : mapping of str to callable
-    """
+    """Do the "task" that a message asks for; return the status and the body of the answer."""
     try:
         asked = json.loads(message)
         found = tasks[asked["task"]](**asked["arguments"])
-        return 200, json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
+        return HTTPStatus.OK, json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
     except RefusalError as refusal:
         return refusal.status, json.dumps(refusal.body()).encode()
     except BrokenPipeError:  # of a report about progress: the server is gone
@@ -499,15 +237,9 @@ def answer(message: bytes, tasks: Mapping[str, Task]) -> tuple[int, bytes]:
         return 500, json.dumps(internal_error().body()).encode()
 
 
-def work(incoming: IO[bytes], outgoing: IO[bytes], tasks: Mapping[str, Task]) -> None:
-    """Answer messages until there are no more."""
-    while len(head := incoming.read(MESSAGE.size)) == MESSAGE.size:
-        send(outgoing, *answer(incoming.read(*MESSAGE.unpack(head)), tasks))
-
-
 def send(outgoing: IO[bytes], status: int, body: bytes) -> None:
     """Write one message."""
-    outgoing.write(ANSWER.pack(len(body), status) + body)
+    outgoing.write(b"%d %s\n" % (status, body))
     outgoing.flush()
 
 
@@ -521,7 +253,7 @@ def main() -> None:
     from vanishing.app.playground.tables import find_laws, read_columns
 
     def report(progress: dict[str, Any]) -> None:
-        send(outgoing, PROGRESS, json.dumps({"progress": progress}).encode())
+        send(outgoing, HTTPStatus.PROCESSING, json.dumps({"progress": progress}).encode())
 
     tasks: dict[str, Task] = {
         "scene": scene,
@@ -531,6 +263,7 @@ def main() -> None:
         "columns": read_columns,
         "laws": partial(find_laws, report=report),
     }
-    send(outgoing, 200, json.dumps(sorted(tasks)).encode())
+    send(outgoing, HTTPStatus.OK, json.dumps(sorted(tasks)).encode())
     with suppress(BrokenPipeError):  # the server is gone
-        work(sys.stdin.buffer, outgoing, tasks)
+        for message in sys.stdin.buffer:
+            send(outgoing, *answer(message, tasks))

@@ -7,8 +7,12 @@ import numpy as np
 
 from vanishing.app.report.charts import draw_explanation, picture
 from vanishing.app.report.content import (
+    FOLDED,
+    LARGE_LISTED,
+    LISTED,
     Given,
     fold,
+    fold_rest,
     format_count,
     format_score,
     make_table,
@@ -16,23 +20,14 @@ from vanishing.app.report.content import (
     write_change,
 )
 from vanishing.app.report.equations import Formula, Formulas
-from vanishing.app.wording import TOGETHER, describe_fix, list_changes
+from vanishing.app.wording import NAMED, TOGETHER, describe_fix, list_changes
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import changed_number, number, significant
 from vanishing.explain.record import Bar, Explanation
 
-#: Rows that are listed at once, those that follow in a fold, and those below the threshold.
-LISTED, FOLDED, BELOW = 20, 180, 10
-#: Rows that are shown in detail at once, and those that follow in a fold; of images more fit.
-DETAILED, DETAILED_FOLDED = 6, 14
-IMAGES, IMAGES_FOLDED = 12, 48
-#: Explaining stops after so many seconds, and does not begin if one row would take so many. A row
-#: takes about as long as scoring this many; a wide one less.
-SECONDS, MOST_SECONDS, SCORED_PER_ROW = 20.0, 120.0, 2000
-#: Features that have a bar of their own, at most.
-MOST_FEATURES = 8
-#: Broken equations that are named.
-EQUATIONS = 3
+#: Explaining stops after so many seconds, which people wait for a page, and does not begin if a row
+#: would take longer. It takes about as long as scoring this many rows; a wide one less.
+SECONDS, SCORED_PER_ROW = 20.0, 2000
 
 Explanations = Mapping[int, Explanation]
 
@@ -42,57 +37,37 @@ def anomalies_section(
 ) -> list[Element]:
     """Return the ranked list of anomalous rows, and details of the first ones.
 
-    Parameters
-    ----------
-    given : Given
-    explained : mapping of int to Explanation
-        By row.
-    note : str
-        Which rows were explained.
-    formulas : sequence of Formulas
+    Explanations are by row; the note says which rows have one.
     """
     anomalous = [row for row in given.order if given.anomalous[row]]
-    others = [row for row in given.order if not given.anomalous[row]][:BELOW]
+    others = [row for row in given.order if not given.anomalous[row]][:LISTED]
     unit = given.unit
     found: list[Element] = []
     if not anomalous:
         found.append(element("p", f"No {unit} is above the threshold."))
-    listed, folded = anomalous[:LISTED], anomalous[LISTED : LISTED + FOLDED]
     caption = f"{format_count(len(anomalous), f'anomalous {unit}')}, highest score first"
+    detailed = anomalous  # of images, whose pictures say more than a list, explained or not
     if given.image_shape is None:
-        found += _list_rows(given, explained, listed, caption)
-        if folded:
-            words = f"The {format_count(len(folded), unit)} that follow"
-            found.append(fold(words, *_list_rows(given, explained, folded, words)))
-        if len(anomalous) > LISTED + FOLDED:
-            left = len(anomalous) - LISTED - FOLDED
-            found.append(
-                element("p", f"{format_count(left, f'more {unit}')} not listed.", class_="note")
-            )
-    n_seen, n_folded = DETAILED, DETAILED_FOLDED
-    detailed = [row for row in anomalous if row in explained]
-    if given.image_shape is not None:  # a picture says more than a list, explained or not
-        n_seen, n_folded, detailed = IMAGES, IMAGES_FOLDED, anomalous
-    cards = [
-        _card(given, row, explained.get(row), formulas) for row in detailed[: n_seen + n_folded]
-    ]
-    if cards:
-        if given.image_shape is None:
+        found += fold_rest(
+            anomalous, lambda rows, _: _list_rows(given, explained, rows, caption), unit
+        )
+        detailed = [row for row in anomalous if row in explained]
+        if detailed:
             found.append(element("h3", "The rows in detail"))
+    if detailed:
+
+        def show_cards(rows: Sequence[int], _: int) -> Element:
+            cards = [_card(given, row, explained.get(row), formulas) for row in rows]
+            return element("div", cards, class_="cards")
+
         found.append(element("p", _how_to_read(given)))
-        found.append(element("div", cards[:n_seen], class_="cards"))
-    if more := cards[n_seen:]:
-        words = f"{format_count(len(more), f'more {unit}')} in detail"
-        found.append(fold(words, element("div", more, class_="cards")))
-    if cards and (n_left := len(anomalous) - len(cards)):
-        words = f"{format_count(n_left, f'more anomalous {unit}')} not shown in detail."
-        found.append(element("p", words, class_="note"))
+        found += fold_rest(detailed, show_cards, unit, is_large=True)
     if note:
         found.append(element("p", note, class_="note"))
     if others:
         words = f"The {format_count(len(others), unit)} just below the threshold"
         below = _list_rows(given, explained, others, words)
-        found.append(element("div", below) if not anomalous else fold(words, *below))
+        found.append(element("div", below) if not anomalous else fold(words, below))
     return found
 
 
@@ -105,7 +80,7 @@ def explain_anomalies(
         return {}, ""
     started = time.perf_counter()
     expected = _expected_seconds(given)
-    if expected > MOST_SECONDS:
+    if expected > SECONDS:
         return {}, (
             f"Not explained: with {format_count(given.X.shape[1], 'column')} that would take about "
             f"{number(expected, '.1g')} seconds per {given.unit}; use detector.explain for those "
@@ -116,7 +91,7 @@ def explain_anomalies(
     try:
         landscape = given.detector.anomaly_score_.landscape
         for row in near:
-            found[row] = landscape.explain(given.X[row], EQUATIONS, given.names)
+            found[row] = landscape.explain(given.X[row], NAMED, given.names)
             if callback is not None:
                 callback(len(found) / len(near))
             elapsed = time.perf_counter() - started
@@ -152,12 +127,8 @@ def _expected_seconds(given: Given) -> float:
 # --- The ranked list ------------------------------------------------------------------------------
 
 
-def _list_rows(
-    given: Given, explained: Explanations, rows: Sequence[int], caption: str
-) -> list[Element]:
+def _list_rows(given: Given, explained: Explanations, rows: Sequence[int], caption: str) -> Element:
     """Return a table of rows with scores and what would be typical."""
-    if not rows:
-        return []
     finite = given.scores[np.isfinite(given.scores)]
     largest = float(finite.max(initial=0.0)) or 1.0
     titles: list[object] = [given.unit, "score", element("span", "bar", class_="unseen")]
@@ -174,19 +145,21 @@ def _list_rows(
         cells: list[object] = [
             given.ids[row],
             format_score(float(given.scores[row])),
-            _score_bar(float(given.scores[row]) / largest, anomalous=bool(given.anomalous[row])),
+            draw_bar(
+                float(given.scores[row]) / largest, "more" if given.anomalous[row] else "rest"
+            ),
         ]
         if has_fixes:
             cells.append(_write_fix(explained.get(row)))
         if given.labels is not None:
             cells.append("anomaly" if given.labels[row] else "normal")
         lines.append(cells)
-    return [make_table(titles, lines, kinds, caption=caption, class_="ranked")]
+    return make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
 
-def _score_bar(share: float, *, anomalous: bool) -> Element:
+def draw_bar(share: float, kind: str) -> Element:
+    """Return a bar that fills a share of its cell."""
     width = f"width: {100 * float(np.clip(share, 0.0, 1.0)):.1f}%"
-    kind = "more" if anomalous else "rest"
     return element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
 
 
@@ -237,7 +210,7 @@ def _card(
         pictures = draw_explanation(explanation, given.image_shape, given.ids[row])
         return element("article", head, pictures)
     assert explanation is not None
-    bars = explanation.bars(MOST_FEATURES, "column")
+    bars = explanation.bars(LARGE_LISTED, "column")
     return element(
         "article",
         head,
@@ -253,9 +226,8 @@ def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
     rows = []
     for bar in bars:
         kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
-        width = f"width: {100 * abs(bar.attribution) / largest:.1f}%"
-        drawn = element("div", element("div", class_=f"bar {kind}", style=width), class_="track")
         change = " → ".join(map(raise_power, bar.change.split(" → ")))
+        drawn = draw_bar(abs(bar.attribution) / largest, kind)
         rows.append([bar.name, change, drawn, bar.written])
     return make_table(
         ["column", "value → typical value", "adds to the score", "points"],

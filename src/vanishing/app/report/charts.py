@@ -9,7 +9,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
@@ -19,36 +19,34 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
 from vanishing.explain.record import Explanation
+from vanishing.levels import SAME
+from vanishing.plotting.style import LESS, MORE
 
 # --- Charts ---------------------------------------------------------------------------------------
 
 #: Size of a chart, the width of one that takes the whole of a wide screen, and the space around the
 #: axes for names and numbers.
-WIDTH, HEIGHT, WIDE = 360.0, 240.0, 940.0
+CHART_WIDTH, CHART_HEIGHT, WIDE_CHART = 360.0, 240.0, 940.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 36.0, 40.0
 #: Size of a histogram in a table.
 TINY_WIDTH, TINY_HEIGHT = 96.0, 22.0
-#: Numbers up to this size can be subtracted from each other.
-LARGEST = 1e307
+#: Characters of a number beside an axis, which has no room for more.
+LONGEST_TICK = 6
+#: Bars of a histogram: each is as wide as a few pixels of a phone.
+BINS = 40
 
 
 @dataclass(eq=False)
 class Chart:
-    """Axes from x to y, and what is drawn inside of them.
+    """Axes between the ends x and y, and what is drawn inside of them.
 
-    Parameters
-    ----------
-    x, y : pairs of float
-        Ends of the axes.
-    label : str
-        What the chart shows, for those who do not see it.
-    width : float
+    The label says what the chart shows, for those who do not see it.
     """
 
     x: tuple[float, float]
     y: tuple[float, float]
     label: str
-    width: float = WIDTH
+    width: float = CHART_WIDTH
     marks: list[Element] = field(default_factory=list)
 
     def across(self, x: Any) -> Any:
@@ -59,7 +57,7 @@ class Chart:
     def up(self, y: Any) -> Any:
         """Return where a value of y is drawn."""
         share = (np.asarray(y, dtype=float) - self.y[0]) / (self.y[1] - self.y[0] or 1.0)
-        return HEIGHT - BOTTOM - np.clip(share, 0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
+        return CHART_HEIGHT - BOTTOM - np.clip(share, 0.0, 1.0) * (CHART_HEIGHT - TOP - BOTTOM)
 
     def bars(self, edges: FloatArray, heights: FloatArray, kind: str) -> None:
         """Draw a histogram."""
@@ -74,12 +72,8 @@ class Chart:
     def upright(self, x: float, name: str) -> None:
         """Draw a line from bottom to top, with a name beside its upper end."""
         place = float(self.across(x))
-        self.marks.append(
-            element(
-                "line", x1=_at(place), x2=_at(place), y1=TOP - 6, y2=HEIGHT - BOTTOM, class_="mark"
-            )
-        )
-        left = place > self.width * 0.62
+        self._line(place, place, TOP - 6, CHART_HEIGHT - BOTTOM, "mark")
+        left = place > self.width / 2
         self.text(place + (3 if left else -3), TOP - 10, name, anchor="end" if left else "start")
 
     def text(
@@ -90,43 +84,32 @@ class Chart:
             element("text", words, x=_at(x), y=_at(y), text_anchor=anchor, class_=kind or None)
         )
 
+    def _line(self, x1: float, x2: float, y1: float, y2: float, kind: str) -> None:
+        ends = {name: _at(each) for name, each in (("x1", x1), ("x2", x2), ("y1", y1), ("y2", y2))}
+        self.marks.append(element("line", **ends, class_=kind))
+
     def x_axis(self, ticks: Sequence[tuple[float, str]], name: str) -> None:
         """Draw the axis with its numbers and its name."""
-        base = HEIGHT - BOTTOM
-        self.marks.append(
-            element("line", x1=LEFT, x2=self.width - RIGHT, y1=base, y2=base, class_="axis")
-        )
+        base = CHART_HEIGHT - BOTTOM
+        self._line(LEFT, self.width - RIGHT, base, base, "axis")
         for value, words in ticks:
             place = float(self.across(value))
-            self.marks.append(
-                element("line", x1=_at(place), x2=_at(place), y1=base, y2=base + 4, class_="axis")
-            )
+            self._line(place, place, base, base + 4, "axis")
             self.text(place, base + 16, words)
-        self.text((LEFT + self.width - RIGHT) / 2, HEIGHT - 6, name, kind="name")
+        self.text((LEFT + self.width - RIGHT) / 2, CHART_HEIGHT - 6, name, kind="name")
 
     def y_axis(self, ticks: Sequence[tuple[float, str]], name: str) -> None:
-        """Draw faint lines across, with numbers; the name is above."""
-        lines = []
+        """Draw faint lines across, with numbers; the name is above. Called before anything else."""
         for value, words in ticks:
             place = float(self.up(value))
-            lines.append(
-                element(
-                    "line",
-                    x1=LEFT,
-                    x2=self.width - RIGHT,
-                    y1=_at(place),
-                    y2=_at(place),
-                    class_="grid",
-                )
-            )
+            self._line(LEFT, self.width - RIGHT, place, place, "grid")
             self.text(LEFT - 5, place + 4, words, anchor="end")
-        self.marks[:0] = lines
         self.text(2, 11, name, anchor="start", kind="name")
 
     def svg(self) -> Element:
         """Return the chart."""
-        box = f"0 0 {self.width:g} {HEIGHT:g}"
-        kind = "wide" if self.width > WIDTH else None
+        box = f"0 0 {self.width:g} {CHART_HEIGHT:g}"
+        kind = "wide" if self.width > CHART_WIDTH else None
         return element(
             "svg", self.marks, viewBox=box, role="img", aria_label=self.label, class_=kind
         )
@@ -136,7 +119,7 @@ def tiny_histogram(
     values: FloatArray, other: FloatArray | None, ends: tuple[float, float]
 ) -> Element:
     """Return a histogram for a cell of a table, with other data as a line over it."""
-    if max(map(abs, ends)) > LARGEST:  # the difference of the ends would overflow
+    if not isfinite(ends[1] - ends[0]):
         ends = (ends[0] / 4, ends[1] / 4)
         values, other = values / 4, None if other is None else other / 4
     edges = np.linspace(*ends, 17) if ends[1] > ends[0] else np.linspace(-0.5, 0.5, 17) + ends[0]
@@ -171,26 +154,26 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[tuple[float, str
     """
     if not high > low:
         return [(low, number(low, ".4g"))]
-    step = 10.0 ** np.floor(np.log10((high - low) / most))
-    while (high - low) / step > most:
-        step *= 2 if round(step / 10 ** np.floor(np.log10(step) + 1e-9)) != 2 else 2.5
-    first = np.ceil(low / step - 1e-9)
-    values = [float(k * step) for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
-    digits = max(0, -int(np.floor(np.log10(step))))
-    if (largest := max(abs(low), abs(high))) >= 1e5 or digits > 4:
-        needed = int(np.floor(np.log10(largest)) - np.floor(np.log10(step))) + 1
+    power = 10.0 ** np.floor(np.log10((high - low) / most))
+    step = next(k * power for k in (1, 2, 5, 10) if (high - low) / (k * power) <= most)
+    first, last = np.ceil(low / step - SAME), np.floor(high / step + SAME)
+    values = [float(k * step) for k in np.arange(first, last + 1)]
+    digits = max(0, -int(np.floor(np.log10(step) + SAME)))
+    largest = max(abs(low), abs(high))
+    if len(f"{largest:.{digits}f}") > LONGEST_TICK:
+        needed = int(np.floor(np.log10(largest)) - np.floor(np.log10(step) + SAME)) + 1
         return [(value, number(value, f".{needed}g")) for value in values]
     return [(value, number(round(value, digits) + 0.0, f".{digits}f")) for value in values]
 
 
 def _bars(chart: Chart, edges: FloatArray, heights: FloatArray) -> str:
-    base = HEIGHT - BOTTOM
+    base = CHART_HEIGHT - BOTTOM
     paths = []
     for start, stop, height in zip(
         chart.across(edges[:-1]), chart.across(edges[1:]), chart.up(heights), strict=True
     ):
         if height < base:
-            gap = 1.0 if stop - start > 3 else 0.0
+            gap = min(1.0, (stop - start) / 4)  # narrow bars would be lost in their gaps
             paths.append(f"M{start:.1f} {base:g}V{height:.1f}H{stop - gap:.1f}V{base:g}z")
     return "".join(paths)
 
@@ -203,22 +186,14 @@ def _at(place: float) -> str:
 
 Pixels = npt.NDArray[np.uint8]
 
-#: Blue and vermilion of Okabe and Ito, as in the displays.
-LESS, MORE = (0, 114, 178), (213, 94, 0)
 #: Width and height of a picture on the page, at least; pixels stay squares.
-SIDE = 112
+PICTURE_SIDE = 112
 
 
 def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str) -> Element:
     """Return an image, the suggested fix, and what each pixel adds to the score.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    shape : tuple of int
-        Height, width and perhaps channels.
-    row : str
-        Its name.
+    The shape is height, width and perhaps channels; the row is its name.
     """
     low, high = float(explanation.sample.min()), float(explanation.sample.max())
     heat = explanation.attribution.reshape(shape[0], shape[1], -1).sum(axis=2)
@@ -261,7 +236,7 @@ def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
 
 def _panel(pixels: Pixels, alt: str, caption: str) -> Element:
     height, width = pixels.shape[:2]
-    scale = ceil(SIDE / max(height, width))
+    scale = ceil(PICTURE_SIDE / max(height, width))
     source = "data:image/png;base64," + b64encode(png(pixels)).decode()
     image = element("img", src=source, alt=alt, width=scale * width, height=scale * height)
     return element("figure", image, element("figcaption", caption))
@@ -280,18 +255,13 @@ def _levels(values: FloatArray, shape: tuple[int, ...], low: float, high: float)
 def _heat(added: FloatArray) -> Pixels:
     """Return colours that fade to nothing where a pixel adds nothing, on any background."""
     strength = np.abs(added) / (np.abs(added).max() or 1.0)
-    colors = np.where((added > 0)[..., None], np.array(MORE), np.array(LESS))
+    more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
+    colors = np.where((added > 0)[..., None], more, less)
     return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
 
 
 def png(pixels: Pixels) -> bytes:
-    """Write pixels of shape (height, width, 4) as PNG.
-
-    Parameters
-    ----------
-    pixels : array of shape (height, width, 4)
-        Red, green, blue and opacity.
-    """
+    """Write pixels of shape (height, width, 4), red, green, blue and opacity, as PNG."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
         checked = name + content

@@ -1,16 +1,17 @@
 """What a report is made of: the data, the words, the facts about a run."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.app.report.charts import summary_images, tiny_histogram
+from vanishing.app.wording import MOST_IN_FULL, MOST_SHOWN_COLUMNS
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
@@ -18,11 +19,14 @@ from vanishing.detectors.score import Normal
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import number, significant
 
+T = TypeVar("T")
+
 # --- Parts of the page that several sections use -------------------------------------------------
 
-
-#: Whole numbers below this have all of their digits.
-MOST_IN_FULL = 1e9
+#: Lines of a list that are seen at once, about a screen, and those that follow in a fold.
+LISTED, FOLDED = 20, 180
+#: The same for formulas, pictures and rows in detail, which take more space.
+LARGE_LISTED, LARGE_FOLDED = 6, 24
 
 
 def format_count(count: int, what: str) -> str:
@@ -68,9 +72,10 @@ def format_value(value: float) -> str:
     """
     if not np.isfinite(value):
         return "infinite"
-    if abs(value) < MOST_IN_FULL and value == round(value):
+    is_short = abs(value) < MOST_IN_FULL
+    if is_short and value == round(value):
         return number(int(value), "d")
-    if 1 <= abs(value) < MOST_IN_FULL:
+    if is_short and abs(value) >= 1:
         return significant(value, max(4, len(str(int(abs(value))))))
     return format_power(value, ".4g")
 
@@ -83,6 +88,30 @@ def figure(drawing: Element, caption: Child) -> Element:
 def fold(words: str, *children: Child) -> Element:
     """Return what is seen when it is asked for, and not in print."""
     return element("details", element("summary", words), *children)
+
+
+def fold_rest(
+    items: Sequence[T],
+    show: Callable[[Sequence[T], int], Element],
+    what: str,
+    *,
+    is_large: bool = False,
+    all_folded: bool = False,
+) -> list[Element]:
+    """Show the first items at once and the next ones in a fold, and say how many are left.
+
+    ``show`` takes some of the items and the place of the first of them.
+    """
+    n_seen, n_folded = (LARGE_LISTED, LARGE_FOLDED) if is_large else (LISTED, FOLDED)
+    n_seen = 0 if all_folded else n_seen
+    found = [show(items[:n_seen], 0)] if items[:n_seen] else []
+    if following := items[n_seen : n_seen + n_folded]:
+        words = format_count(len(following), f"more {what}" if n_seen else what)
+        found.append(fold(words, show(following, n_seen)))
+    if (n_left := len(items) - n_seen - n_folded) > 0:
+        words = f"{format_count(n_left, f'more {what}')} not listed."
+        found.append(element("p", words, class_="note"))
+    return found
 
 
 def write_change(
@@ -111,17 +140,8 @@ def make_table(
 ) -> Element:
     """Return a table, whose rows narrow screens show as blocks of several lines.
 
-    Parameters
-    ----------
-    titles : sequence of str or Element
-        Of the columns. A block has those that are strings beside the cells.
-    rows : sequence of sequences of cells
-        The first cell is the name of the row.
-    kinds : sequence of str or None
-        Classes of the cells, by column.
-    caption, class_ : str
-    is_caption_seen : bool
-        Or only heard.
+    The first cell is the name of the row. A block has those titles that are strings beside the
+    cells; ``kinds`` are the classes of the cells, by column.
     """
     heads = [
         element("th", title, scope="col", class_=kind)
@@ -152,24 +172,8 @@ def make_table(
 class Given:
     """Scored data and its detector.
 
-    Parameters
-    ----------
-    detector : Detector
-    X : array of shape (n_rows, n_features)
-    scores : array of shape (n_rows,)
-        Anomaly scores, larger is more anomalous; infinite for rows beyond all numbers.
-    anomalous : bool array of shape (n_rows,)
-        Whether the detector calls each row an anomaly.
-    labels : bool array of shape (n_rows,) or None
-        Whether each row is an anomaly.
-    one_class : bool
-        Whether labels were given, all of them the same.
-    ids, names : tuples of str
-        Of the rows and of the columns.
-    train, train_scores : arrays or None
-        The data of the fit, and its anomaly scores.
-    image_shape : tuple of int or None
-        Where rows are images.
+    Scores are larger for anomalous rows, and infinite for rows beyond all numbers. ``one_class``
+    says that labels were given, all of them the same; ``labels`` is None then.
     """
 
     detector: Detector
@@ -207,14 +211,7 @@ class Given:
 
 
 def check_given(
-    detector: Any,
-    X: Any,
-    *,
-    scores: Any,
-    labels: Any,
-    ids: Any,
-    feature_names: Any,
-    train: Any,
+    detector: Any, X: Any, *, scores: Any, labels: Any, ids: Any, feature_names: Any, train: Any
 ) -> Given:
     """Check what ``write_report`` is given, and score what has no scores yet."""
     if not isinstance(detector, Detector):
@@ -376,9 +373,6 @@ def _version(name: str) -> str:
 
 # --- The section on the data ----------------------------------------------------------------------
 
-#: Columns that have a row of their own, at most, and those of a table that one page of paper holds.
-MOST_COLUMNS, SMALL = 40, 15
-
 
 def data_section(given: Given) -> list[Element]:
     """Return a summary of every column, or of the images."""
@@ -399,14 +393,8 @@ def summarize_columns(
 ) -> list[Element]:
     """Return a table with statistics of every column, NaN left out.
 
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_columns)
-    names : sequence of str
-    train : array of shape (n_train, n_columns), optional
-        Other rows to compare with.
-    importance : array of shape (n_columns,), optional
-        Of wide tables those columns are shown where this is largest; by default the first.
+    ``train`` holds other rows to compare with. Of wide tables the columns of largest importance are
+    shown, by default the first ones.
     """
     n_rows, n_columns = X.shape
     words = f"{format_count(n_rows, 'row')} and {format_count(n_columns, 'column')}."
@@ -416,9 +404,9 @@ def summarize_columns(
             "histograms show these rows."
         )
     shown = list(range(n_columns))
-    if n_columns > MOST_COLUMNS:
+    if n_columns > MOST_SHOWN_COLUMNS:
         by = np.zeros(n_columns) if importance is None else -importance
-        shown = [int(j) for j in np.argsort(by, kind="stable")[:MOST_COLUMNS]]
+        shown = [int(j) for j in np.argsort(by, kind="stable")[:MOST_SHOWN_COLUMNS]]
     gaps = np.isnan(X).sum(axis=0)
     titles = ["column", "distribution", "min", "median", "max", "mean", "std"]
     titles += ["missing"] if gaps.any() else []
@@ -436,7 +424,7 @@ def summarize_columns(
         rows,
         kinds,
         caption="Statistics of the columns",
-        class_="columns small" if len(shown) <= SMALL else "columns",
+        class_="columns small" if len(shown) <= LISTED else "columns",
     )
     found = [element("p", words), table]
     if len(shown) < n_columns:

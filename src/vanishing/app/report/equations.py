@@ -7,8 +7,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vanishing.app.report.charts import Chart
-from vanishing.app.report.content import figure, fold, format_count, format_power, raise_power
+from vanishing.app.report.charts import BINS, Chart
+from vanishing.app.report.content import (
+    figure,
+    fold,
+    fold_rest,
+    format_count,
+    format_power,
+    raise_power,
+)
+from vanishing.app.wording import (
+    LONGEST_FORMULA_NAME,
+    MOST_WRITTEN_TERMS,
+    have_enough_rows,
+    take_terms,
+)
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.detectors.score import Part
 from vanishing.equations.expansion import is_quick
@@ -22,32 +35,13 @@ from vanishing.polynomials.monomials import AffineMap, count
 
 # --- Equations of a detector as formulas, in the columns of the table where that can be read ------
 
-#: Terms of a formula, at most.
-MOST_TERMS = 14
-#: Digits of the coefficients of tidied equations, at least.
-DIGITS = 6
-#: Formulas are in the columns unless these are so many times as many as the coordinates.
-MOST_COLUMNS = 2
-#: Letters of a name in a formula, which does not break inside of a name.
-LONGEST_NAME = 24
-#: Rows on which the sizes of terms are taken.
-ROWS = 300
-#: Rows that tell the noise of an equation, at most, and at least for each of its terms.
-TIDIED_ROWS, ROWS_PER_TERM = 5000, 3
+#: Rows on which the sizes of terms and the noise are taken: they are known to a few percent then.
+MEASURED_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """One equation.
-
-    Parameters
-    ----------
-    terms : Sum
-    names : sequence of str
-        Of the variables.
-    usual : float
-        How far off it usually is on normal data, in the same units.
-    """
+    """One equation; ``usual`` is how far off it usually is on normal data, in the same units."""
 
     terms: Sum
     names: Sequence[str]
@@ -107,15 +101,8 @@ class Formula:
 class Formulas:
     """The equations of one part of a detector.
 
-    Parameters
-    ----------
-    part : Part
-    rows : array of shape (n_rows, n_features)
-        Normal rows, on which the sizes of terms are taken.
-    names : tuple of str
-        Of the features.
-    center, scale : arrays of shape (n_features,)
-        Mean and spread of the training data.
+    The sizes of terms are taken on ``rows``, which are normal; ``center`` and ``scale`` are mean
+    and spread of the training data.
     """
 
     part: Part
@@ -127,13 +114,16 @@ class Formulas:
     @lazy
     def _seen(self) -> FloatArray:
         """Some rows as the equations see them."""
-        step = max(1, len(self.rows) // ROWS)
-        return np.asarray(self.part.coordinates(self.rows[::step]), dtype=np.float64)
+        return np.asarray(self.part.coordinates(self._some_rows), dtype=np.float64)
+
+    @property
+    def _some_rows(self) -> FloatArray:
+        return self.rows[:: max(1, len(self.rows) // MEASURED_ROWS)]
 
     @lazy
     def _affine(self) -> AffineMap | None:
         """The map from features to coordinates, where it is to be used."""
-        if len(self.names) > MOST_COLUMNS * self._seen.shape[1]:
+        if len(self.names) > 2 * self._seen.shape[1]:  # formulas would be much longer
             return None
         try:
             matrix = linear_part(self.part.coordinates, self.center, self.scale)
@@ -147,7 +137,7 @@ class Formulas:
 
     @lazy
     def _short_names(self) -> list[str]:
-        return shorten_names(self.names, LONGEST_NAME)
+        return shorten_names(self.names, LONGEST_FORMULA_NAME)
 
     @property
     def in_columns(self) -> bool:
@@ -164,8 +154,8 @@ class Formulas:
         if not self.part.in_features or len(self.part.components) > 1 or first.center.any():
             return []
         basis = first.ideal.basis_
-        rows = self.rows[:: max(1, len(self.rows) // TIDIED_ROWS)]
-        if len(rows) < ROWS_PER_TERM * count(basis.n_features, len(basis.blocks)):
+        rows = self._some_rows
+        if not have_enough_rows(len(rows), count(basis.n_features, len(basis.blocks))):
             return []
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.sqrt(np.mean(basis.evaluate(rows) ** 2, axis=0))
@@ -177,21 +167,13 @@ class Formulas:
             return []
 
     def _tidied_formula(self, index: int) -> Formula | None:
-        if not self.tidied or len(self.tidied[index].coefficients) > MOST_TERMS:
+        if not self.tidied or len(self.tidied[index].coefficients) > MOST_WRITTEN_TERMS:
             return None
         equation = self.tidied[index]
-        coefficients = [float(c) for c in equation.coefficients]
-        terms = Sum(equation.exponents, coefficients, max(DIGITS, equation.digits))
-        return Formula(terms, self._short_names, equation.extent)
+        return Formula(take_terms(equation), self._short_names, equation.extent)
 
     def formula(self, cluster: int, index: int) -> Formula | None:
-        """Return one equation, or None if it has too many terms, or too large ones, for that.
-
-        Parameters
-        ----------
-        cluster, index : int
-            The polynomial ``index`` of ``part.components[cluster]``.
-        """
+        """Return one equation of a cluster, or None if it has too many or too large terms."""
         tidied = self._tidied_formula(index)
         if tidied is not None:
             return tidied
@@ -203,7 +185,7 @@ class Formulas:
         rows, names = self._seen, [f"u{k + 1}" for k in range(basis.n_features)]
         if self._affine is not None:
             basis = basis.compose(self._affine)
-            rows, names = self.rows[:: max(1, len(self.rows) // ROWS)], self._short_names
+            rows, names = self._some_rows, self._short_names
         if not is_quick(basis, degree):
             return None
         exponents, coefficients = basis.expand()
@@ -220,25 +202,21 @@ class Formulas:
         span, usual = (each / abs(float(p[leading])) for each in (scale.spans(basis)[0], usual))
         p = p / p[leading]
         kept, digits = terms_that_count(p, sizes, span=span, extent=usual)
-        shown = kept[:MOST_TERMS]
+        shown = kept[:MOST_WRITTEN_TERMS]
         left_out = len(kept) - len(shown)
         # The first of the highest degree, as terms are written.
         first = min(shown, key=lambda k: (-exponents[k].sum(), k))
         p = p * np.sign(p[first])  # the sign is free, and a formula does not begin with a minus
-        terms = Sum(exponents[shown], p[shown].tolist(), digits[:MOST_TERMS].tolist(), left_out)
-        return Formula(terms, names, usual)
+        digits = digits[:MOST_WRITTEN_TERMS]
+        return Formula(
+            Sum(exponents[shown], p[shown].tolist(), digits.tolist(), left_out), names, usual
+        )
 
 
 # --- The sections on the equations and on the spectrum --------------------------------------------
 
-#: Equations of the first part that are seen at once, and of each part in folds.
-FIRST, FOLDED = 5, 12
-#: Parts whose equations are listed, and whose spectra are drawn, at most.
+#: Parts whose equations are listed, and whose spectra are drawn: a report is not an atlas.
 MOST_PARTS = 6
-#: Bars of a spectrum.
-BINS = 36
-#: Extents below this are rounding; they are format_count there, since zero has no logarithm.
-SMALLEST = 1e-16
 
 
 def equations_section(
@@ -296,50 +274,35 @@ def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Eleme
         for index, size in enumerate(component.typical)
     )
     heading = element("h3", part.name[:1].upper() + part.name[1:])
-    words = f"{format_count(len(ranked), 'equation')} up to degree {_degree(part)}"
+    degree = max(component.degree for component in part.components)
+    words = f"{format_count(len(ranked), 'equation')} up to degree {degree}"
     if len(part.components) > 1:
         words += f", of {len(part.components):,} clusters of normal {unit}s"
+
+    def show(chosen: Sequence[tuple[float, int, int]], start: int) -> Element:
+        return list_formulas([_item(part, written, *each[1:]) for each in chosen], start)
+
     about = element("p", f"{words}.", class_="note")
-    n_first = FIRST if seen else 0
-    first = _list_equations(part, written, ranked[:n_first])
-    rest = _list_equations(part, written, ranked[n_first : n_first + FOLDED])
-    found = [heading, about, first]
-    if rest is not None:
-        beyond = len(ranked) - n_first - FOLDED
-        more = None
-        if beyond > 0:
-            more = element(
-                "p", f"{format_count(beyond, 'more equation')} not listed.", class_="note"
-            )
-        n_folded = min(len(ranked) - n_first, FOLDED)
-        words = format_count(n_folded, "more equation" if seen else "equation")
-        found.append(fold(words, rest, more))
-    return [each for each in found if each is not None]
+    listed = fold_rest(ranked, show, "equation", is_large=True, all_folded=not seen)
+    return [heading, about, *listed]
 
 
-def _degree(part: Part) -> int:
-    return max(component.degree for component in part.components)
+def list_formulas(items: Sequence[Element], start: int) -> Element:
+    """Return a numbered list of equations that follow on others."""
+    return element("ol", list(items), class_="equations", start=start + 1 if start else None)
 
 
-def _list_equations(
-    part: Part, written: Formulas, chosen: Sequence[tuple[float, int, int]]
-) -> Element | None:
-    items = []
-    for _, cluster, index in chosen:
-        formula = written.formula(cluster, index)
-        degree = int(part.components[cluster].ideal.basis_.degrees()[index])
-        where = f", cluster {cluster + 1}" if len(part.components) > 1 else ""
-        if formula is None:
-            words = f"degree {degree}{where}: too large to be written out"
-            items.append(element("li", element("span", words, class_="note")))
-            continue
-        left_out = f", {format_count(formula.n_left_out, 'smaller term')} left out"
-        words = (
-            f"usually off by {raise_power(significant(formula.usual, 2))}, degree {degree}{where}"
-        )
-        words += left_out if formula.n_left_out else ""
-        items.append(element("li", formula.explicit(), element("span", words, class_="note")))
-    return element("ol", items, class_="equations") if items else None
+def _item(part: Part, written: Formulas, cluster: int, index: int) -> Element:
+    formula = written.formula(cluster, index)
+    degree = int(part.components[cluster].ideal.basis_.degrees()[index])
+    where = f", cluster {cluster + 1}" if len(part.components) > 1 else ""
+    if formula is None:
+        words = f"degree {degree}{where}: too large to be written out"
+        return element("li", element("span", words, class_="note"))
+    words = f"usually off by {raise_power(significant(formula.usual, 2))}, degree {degree}{where}"
+    if formula.n_left_out:
+        words += f", {format_count(formula.n_left_out, 'smaller term')} left out"
+    return element("li", formula.explicit(), element("span", words, class_="note"))
 
 
 def spectrum_section(parts: Sequence[Part]) -> list[Element]:
@@ -355,13 +318,7 @@ def spectrum_section(parts: Sequence[Part]) -> list[Element]:
 
 
 def draw_spectra(traces: Mapping[str, Sequence[Sequence[Any]]]) -> list[Element]:
-    """Return a histogram of the extents of every degree.
-
-    Parameters
-    ----------
-    traces : mapping of str to sequence
-        The traces of the ideals of each part, by its name.
-    """
+    """Return a histogram of the extents of every degree, of the traces of each part by its name."""
     words = (
         "Each direction of a degree is a polynomial of size 1; its extent is its root mean square "
         "on the training rows. If the extent is at most the tolerance, the polynomial vanishes and "
@@ -381,7 +338,9 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     vanishing = np.concatenate([step.spectrum[: step.vanishing] for step in steps])
     others = np.concatenate([step.spectrum[step.vanishing :] for step in steps])
     tols = sorted({step.tol for step in steps})
-    logs = [np.log10(np.clip(each, SMALLEST, None)) for each in (vanishing, others)]
+    # Extents below rounding errors are counted there, since zero has no logarithm.
+    least = np.finfo(np.float64).eps
+    logs = [np.log10(np.clip(each, least, None)) for each in (vanishing, others)]
     drawn_tols = [np.log10(tol) for tol in tols if tol > 0]
     everything = np.concatenate([*logs, drawn_tols])
     low, high = _whole_powers(everything)
@@ -395,7 +354,7 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     chart.bars(edges, counts[0] + counts[1], "rest")
     chart.bars(edges, counts[0], "normal")
     powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
-    ticks = [(float(power), _power_of_ten(int(power))) for power in powers]
+    ticks = [(float(power), format_power(10.0**power, "g")) for power in powers]
     chart.x_axis(ticks, "extent")
     if len(drawn_tols) == 1:
         chart.upright(drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
@@ -414,7 +373,3 @@ def _whole_powers(logs: FloatArray) -> tuple[float, float]:
         return -1.0, 0.0
     low, high = float(np.floor(finite.min() - 0.02)), float(np.ceil(finite.max() + 0.02))
     return low, max(high, low + 1.0)
-
-
-def _power_of_ten(power: int) -> str:
-    return f"{10.0**power:g}" if -3 <= power <= 3 else format_power(10.0**power, ".0e")

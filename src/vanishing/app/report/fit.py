@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from vanishing.app.report.content import (
+    LISTED,
     describe_model,
     fold,
+    fold_rest,
     format_count,
     format_power,
     make_table,
@@ -18,23 +20,23 @@ from vanishing.app.report.content import (
     take_row_names,
     take_rows,
 )
-from vanishing.app.report.equations import MOST_TERMS, draw_spectra
+from vanishing.app.report.equations import draw_spectra, list_formulas
 from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import EXACT, describe_distance, measure_distance
+from vanishing.app.wording import (
+    LONGEST_FORMULA_NAME,
+    MOST_WRITTEN_TERMS,
+    describe_distance,
+    is_exact,
+    measure_distance,
+    take_terms,
+)
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.expansion import choose_terms, equations_of
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
-from vanishing.equations.text import Sum, shorten_names
+from vanishing.equations.text import shorten_names
 from vanishing.ideal import VanishingIdeal
-
-#: Equations that are seen at once, and in a fold, at most.
-LISTED, FOLDED = 12, 48
-#: Rows that are listed.
-ROWS = 10
-#: Digits of coefficients, at least, and letters of a name in a formula.
-DIGITS, LONGEST_NAME = 6, 24
 
 
 def write_equations_report(
@@ -136,25 +138,27 @@ def _list_equations(
             "come; a larger tolerance or degree may find one."
         )
         return [element("p", words)]
-    short = shorten_names(names, LONGEST_NAME)
+    short = shorten_names(names, LONGEST_FORMULA_NAME)
     if tidied:
         words = (
             "Terms are left out and coefficients rounded as long as the noise of the rows hides "
             "the change. How far the rows are off is given in root mean square."
         )
         distances = [measure_distance(each, rows) for each in tidied]
+        pairs = list(zip(tidied, distances, strict=True))
+        hows = [f"{describe_distance(distance)}, degree {each.degree}" for each, distance in pairs]
         written = [
-            _write(each, short, "= 0" if distance < EXACT else "≈ 0")
-            for each, distance in zip(tidied, distances, strict=True)
-        ]
-        hows = [
-            f"{describe_distance(distance)}, degree {each.degree}"
-            for each, distance in zip(tidied, distances, strict=True)
+            mathml_equation(
+                take_terms(each, MOST_WRITTEN_TERMS),
+                short,
+                relation="= 0" if is_exact(distance) else "≈ 0",
+            )
+            for each, distance in pairs
         ]
     else:
         try:
             equations = equations_of(model, names)
-            terms = choose_terms(equations.basis, equations.scale, n_terms=MOST_TERMS)
+            terms = choose_terms(equations.basis, equations.scale, n_terms=MOST_WRITTEN_TERMS)
         except ValueError as error:
             return [element("p", f"The equations are not written out: {error}.")]
         words = "As fitted; dots stand for all but the largest terms."
@@ -168,27 +172,7 @@ def _list_equations(
         element("li", formula, element("span", how, class_="note"))
         for formula, how in zip(written, hows, strict=True)
     ]
-    found = [element("p", words), element("ol", items[:LISTED], class_="equations")]
-    if more := items[LISTED : LISTED + FOLDED]:
-        words = format_count(len(more), "more equation")
-        found.append(fold(words, element("ol", more, class_="equations", start=LISTED + 1)))
-    if len(items) > LISTED + FOLDED:
-        words = format_count(len(items) - LISTED - FOLDED, "more equation")
-        found.append(element("p", f"{words} not listed.", class_="note"))
-    return found
-
-
-def _write(equation: TidyEquation, names: Sequence[str], relation: str) -> Element:
-    coefficients = [float(each) for each in equation.coefficients]
-    n_left_out = max(0, len(coefficients) - MOST_TERMS)
-    order = np.lexsort((*-equation.exponents.T[::-1], -equation.exponents.sum(axis=1)))[:MOST_TERMS]
-    terms = Sum(
-        equation.exponents[order],
-        [coefficients[k] for k in order],
-        max(DIGITS, equation.digits),
-        n_left_out,
-    )
-    return mathml_equation(terms, names, relation=relation)
+    return [element("p", words), *fold_rest(items, list_formulas, "equation", is_large=True)]
 
 
 def _list_rows(
@@ -199,7 +183,7 @@ def _list_rows(
     row_names: Sequence[str],
 ) -> list[Element]:
     """List the rows that are furthest off, in units of what is typical of the equation."""
-    if tidied and all(measure_distance(each, rows) < EXACT for each in tidied):
+    if tidied and all(is_exact(measure_distance(each, rows)) for each in tidied):
         return [element("p", "Every row satisfies the equations up to rounding errors.")]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if tidied:
@@ -210,7 +194,7 @@ def _list_rows(
         times = np.abs(values) / np.maximum(typical, np.finfo(float).tiny)
     times = np.nan_to_num(times, nan=np.inf)
     which = times.argmax(axis=1)
-    order = np.argsort(-times.max(axis=1), kind="stable")[:ROWS]
+    order = np.argsort(-times.max(axis=1), kind="stable")[:LISTED]
     lines = [
         (
             row_names[i],

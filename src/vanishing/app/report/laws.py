@@ -7,6 +7,7 @@ from typing import Any
 
 from vanishing.app.report.content import (
     fold,
+    fold_rest,
     format_count,
     list_versions,
     make_table,
@@ -14,16 +15,13 @@ from vanishing.app.report.content import (
     write_change,
 )
 from vanishing.app.report.page import check_folder, write_page
+from vanishing.app.wording import NAMED
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import join
 from vanishing.laws.check import Findings
 from vanishing.laws.table import take_table
 
-#: Rows that are listed at once, and in a fold, at most.
-LISTED, FOLDED = 50, 450
-#: Broken laws that are written out for a row.
-LAWS = 2
 #: What to do where there is no law.
 DETECT = "The command vanishing detect finds rows that are unlike the others."
 
@@ -126,23 +124,16 @@ def _write_law(law: str) -> Element:
 def _cells_section(found: Findings) -> list[Element]:
     check, rows = found.check, found.check.rows
     caption = format_count(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
-    parts = [_table_of_cells(check, rows[:LISTED], caption)]
-    if following := rows[LISTED : LISTED + FOLDED]:
-        caption = f"The {format_count(len(following), 'row')} that follow"
-        parts.append(fold(caption, _table_of_cells(check, following, caption)))
-    if len(rows) > LISTED + FOLDED:
-        words = f"The first {LISTED + FOLDED} of {len(rows):,} rows are shown."
-        parts.append(element("p", words, class_="note"))
-    return parts
+    return fold_rest(rows, lambda some, _: _table_of_cells(check, some, caption), "row")
 
 
-def _table_of_cells(check: Any, found: list[Any], caption: str) -> Element:
+def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
     lines = []
     for each in found:
-        others = f", and {len(each.laws) - LAWS} more" if len(each.laws) > LAWS else None
+        others = f", and {len(each.laws) - NAMED} more" if len(each.laws) > NAMED else None
         laws = [
             element("span", f"{k + 1}. ", _write_law(str(check.laws[k])), class_="broken")
-            for k in each.laws[:LAWS]
+            for k in each.laws[:NAMED]
         ]
         lines.append((str(each.name), _write_fixes(each), [laws, others]))
     return make_table(
@@ -170,6 +161,6 @@ def _say_chance(found: Any, fix: Any) -> str | None:
     """Say how likely this is the wrong cell, given that the row is wrong."""
     if found.is_missing:
         return "not a number" if fix.text else None
-    share = 100 * fix.probability
-    said = "over 99" if share > 99.5 else "under 1" if share < 0.5 else f"{share:.0f}"
+    said = f"{100 * fix.probability:.0f}"
+    said = {"100": "over 99", "0": "under 1"}.get(said, said)
     return f"wrong cell: {said}\u00a0%"

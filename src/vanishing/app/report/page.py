@@ -21,9 +21,14 @@ from vanishing.app.report.content import (
     format_score,
     raise_power,
 )
-from vanishing.app.report.equations import Formulas, equations_section, spectrum_section
+from vanishing.app.report.equations import (
+    MEASURED_ROWS,
+    Formulas,
+    equations_section,
+    spectrum_section,
+)
 from vanishing.app.report.scores import scores_section
-from vanishing.app.wording import describe_fix
+from vanishing.app.wording import describe_fix, have_enough_rows
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.atomic import write_atomic
 from vanishing.equations.mathml import Element, element, render
@@ -34,9 +39,6 @@ from vanishing.explain.record import Explanation
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-#: Fewer normal rows than this say little about sizes; so many are drawn then.
-FEWEST_ROWS, DRAWN_ROWS = 20, 200
 
 
 def write_report(
@@ -178,19 +180,8 @@ def write_page(
 ) -> None:
     """Write a page completely or not at all.
 
-    Parameters
-    ----------
-    path : path
-    title : str
-    lead : str
-        What somebody reads who reads one sentence.
-    figures : sequence of (figure, words)
-        What comes next, with what the figures are.
-    sections : sequence of (anchor, heading, elements)
-    model : str
-        What the page is about, for the line with the date.
-    notes : sequence of str
-        Sentences below the figures.
+    It begins with a sentence, figures with what they are, and notes; a section has an anchor, a
+    heading and elements. The line with the date names the model.
     """
     date = datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
     page = _frame(
@@ -265,8 +256,8 @@ def _normal_rows(given: Given) -> FloatArray:
     if given.train is not None:
         return given.train
     normal = given.X[~given.anomalous]
-    if len(normal) >= FEWEST_ROWS:
+    if have_enough_rows(len(normal), len(given.names)):
         return np.asarray(normal)
     # Too few to tell sizes: points spread as the training data is.
-    drawn = np.random.default_rng(0).normal(size=(DRAWN_ROWS, len(given.names)))
+    drawn = np.random.default_rng(0).normal(size=(MEASURED_ROWS, len(given.names)))
     return np.asarray(given.normal.mean + given.normal.spread * drawn)

@@ -1,39 +1,26 @@
 """The scores of a report, and how well they agree with labels."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
-from vanishing.app.report.charts import WIDE, WIDTH, Chart, round_ticks
+from vanishing.app.report.charts import BINS, CHART_WIDTH, WIDE_CHART, Chart, round_ticks
 from vanishing.app.report.content import Given, figure, format_count, format_score
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.mathml import Element, element
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
 
-#: Resamples of the bootstrap, and numbers that all of them together may draw.
-RESAMPLES, MOST_DRAWS = 1000, 50_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class Curves:
     """ROC curve and precision-recall curve.
 
-    Parameters
-    ----------
-    false_rate, true_rate : arrays
-        Of the ROC curve.
-    recall, precisions : arrays
-        Of the other one.
-    auc : float
-        Area under the ROC curve.
-    auc_interval : tuple of float
-        Its 95 % interval by the bootstrap.
-    precision : float
-        Average precision.
-    share : float
-        Of anomalies among all rows: the precision of chance.
+    ``auc_interval`` is the 95 % interval of the area under the ROC curve, ``precision`` the average
+    one, and ``share`` that of anomalies among all rows: the precision of chance.
     """
 
     false_rate: FloatArray
@@ -47,65 +34,45 @@ class Curves:
 
 
 def compare_with_labels(scores: FloatArray, labels: BoolArray) -> Curves:
-    """Compare anomaly scores with labels.
-
-    Parameters
-    ----------
-    scores : array of shape (n_rows,)
-        Larger is more anomalous; may be infinite.
-    labels : bool array of shape (n_rows,)
-        True for anomalies; both kinds occur.
-    """
+    """Compare anomaly scores, which may be infinite, with labels of both kinds."""
     # Only their order counts, and metrics refuse infinite scores.
     ranks = np.unique(scores, return_inverse=True)[1]
     false_rate, true_rate, _ = roc_curve(labels, ranks)
     precisions, recall, _ = precision_recall_curve(labels, ranks)
+    area, interval = _measure_area(ranks, labels)
     return Curves(
         false_rate=false_rate,
         true_rate=true_rate,
         recall=recall[::-1],
         precisions=precisions[::-1],
-        auc=_area(_weighted_histogram(ranks, labels), _weighted_histogram(ranks, ~labels)),
-        auc_interval=_interval(ranks, labels),
+        auc=area,
+        auc_interval=interval,
         precision=float(average_precision_score(labels, ranks)),
         share=float(labels.mean()),
     )
 
 
-def _weighted_histogram(ranks: IntArray, chosen: BoolArray) -> FloatArray:
-    return np.bincount(ranks[chosen], minlength=int(ranks.max()) + 1).astype(np.float64)
+def _measure_area(ranks: IntArray, labels: BoolArray) -> tuple[float, tuple[float, float]]:
+    """Return the area under the ROC curve and its 95 % interval, by DeLong's method.
 
-
-def _area(anomalies: FloatArray, normal: FloatArray) -> float:
-    """Return the area under the ROC curve of counts per rank, ties counting half."""
-    below = np.cumsum(normal) - normal / 2
-    return float(anomalies @ below / (anomalies.sum() * normal.sum()))
-
-
-def _interval(ranks: IntArray, labels: BoolArray) -> tuple[float, float]:
-    """Return the 95 % interval of the area, rows of each kind drawn anew with replacement."""
-    rng = np.random.default_rng(0)
-    n_resamples = int(np.clip(MOST_DRAWS // len(ranks), 100, RESAMPLES))
-    n_ranks = int(ranks.max()) + 1
-    kinds = [ranks[labels], ranks[~labels]]
-    areas = []
-    for _ in range(n_resamples):
-        drawn = [kind[rng.integers(len(kind), size=len(kind))] for kind in kinds]
-        anomalies, normal = (np.bincount(d, minlength=n_ranks).astype(float) for d in drawn)
-        areas.append(_area(anomalies, normal))
-    low, high = np.quantile(areas, [0.025, 0.975])
-    return float(low), float(high)
+    The area is the mean share of normal rows below an anomaly, and of anomalies above a normal row,
+    ties counting half. The variances of these two means add up to that of the area. On the scale of
+    log(area / (1 - area)) the interval stays between 0 and 1.
+    """
+    kinds = ranks[labels], ranks[~labels]
+    anomalies, normal = (np.bincount(kind, minlength=ranks.max() + 1) for kind in kinds)
+    below = ((np.cumsum(normal) - normal / 2) / normal.sum())[kinds[0]]
+    above = ((np.cumsum(anomalies) - anomalies / 2) / anomalies.sum())[kinds[1]]
+    area = float(below.mean())
+    variance = below.var() / len(below) + above.var() / len(above)
+    if not 0 < area < 1:
+        return area, (area, area)
+    width = NormalDist().inv_cdf(0.975) * np.sqrt(variance) / (area * (1 - area))
+    low, high = expit(logit(area) + np.array([-width, width]))
+    return area, (float(low), float(high))
 
 
 # --- The section on the scores: their distribution, and how well they find labelled anomalies -----
-
-#: Bars of the histogram.
-BINS = 40
-#: Scores further above the middle than this many times the spread of the middle half are counted
-#: in the last bar, which would otherwise be alone far away.
-FAR = 12.0
-#: Points of a curve that are drawn, at most.
-MOST_POINTS = 400
 
 
 def scores_section(given: Given) -> list[Element]:
@@ -149,7 +116,7 @@ def _describe_curves(curves: Curves, given: Given) -> str:
         f"{int(given.labels.sum()):,} of {format_count(len(given.labels), given.unit)} are "
         f"labelled as anomalies. The threshold finds {caught:,} of them, with "
         f"{format_count(false_alarms, 'false alarm')}. Area under the ROC curve {curves.auc:.3f} "
-        f"(95 % interval {low:.3f} to {high:.3f}, bootstrap), average precision "
+        f"(95 % interval {low:.3f} to {high:.3f}), average precision "
         f"{curves.precision:.3f}."
     )
 
@@ -176,7 +143,7 @@ def _histogram(given: Given) -> Element:
             f" (largest: {format_score(float(given.scores.max()))})."
         )
     charts = []
-    for width, n_ticks in ((WIDTH, 5), (WIDE, 10)):
+    for width, n_ticks in ((CHART_WIDTH, 5), (WIDE_CHART, 10)):
         most = float(max(1, counts[0].max()))
         chart = Chart((low, high), (0.0, most), _describe(given), width)
         ticks = [tick for tick in round_ticks(0.0, most, 4) if tick[0] % 1 == 0]
@@ -209,7 +176,9 @@ def _range(given: Given) -> tuple[float, float]:
     finite = given.scores[np.isfinite(given.scores)]
     known = np.append(finite, given.threshold)
     lower, upper = np.quantile(known, [0.25, 0.75])
-    far = max(upper + FAR * (upper - lower), given.threshold + (given.threshold - lower))
+    # A single score far away would leave the others in one bar. The last bar counts what is further
+    # off, so that the middle half of the scores keeps three bars.
+    far = max(upper + BINS / 3 * (upper - lower), 2 * given.threshold - lower)
     low, high = float(known.min()), float(min(known.max(), far))
     if not high > low:
         return low - 0.5, low + 0.5
@@ -242,10 +211,11 @@ def _unit_chart(words: str, x_name: str, y_name: str) -> Chart:
 
 def _thin_out(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Leave out points of a curve that nobody would see."""
-    if len(x) <= MOST_POINTS:
+    n_points = round(CHART_WIDTH)  # one for each pixel
+    if len(x) <= n_points:
         return x, y
     length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    places = np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS))
+    places = np.searchsorted(length, np.linspace(0, length[-1], n_points))
     kept = np.unique(np.clip(places, 0, len(x) - 1))
     return x[kept], y[kept]
 
