@@ -36,11 +36,9 @@ from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
     INTEGRATION,
     JUDGED,
-    LONGEST,
     SMOOTH,
     Found,
     Judge,
-    Series,
     Trajectories,
     choose_terms,
     divide,
@@ -48,8 +46,6 @@ from vanishing.laws.trajectories import (
     hold_out,
     parse_terms,
     take_trajectories,
-    weigh_rows,
-    write_equation,
 )
 from vanishing.levels import BLOCK, OUTLYING, ROUNDING, SAME
 
@@ -76,8 +72,7 @@ class Invariant(Law):
         Root mean square distance of the rows from the surfaces on which the polynomial has its mean
         value along the trajectory, relative to the columns' spreads within trajectories.
     p_value : float
-        How likely the polynomial stays as constant on trajectories that it was not fitted to if one
-        of its columns is shuffled in time; corrected for the number of candidates.
+        How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the rows on which it holds.
     levels : array of shape (n_trajectories,)
@@ -185,96 +180,56 @@ class Invariants(Equations):
         return f"{text[0].upper()}{text[1:]} in {where}; {noise if self.noise else 'exact'}."
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """Trajectories with columns of similar size.
-
-    The columns are ``rows`` times ``sizes``. ``spreads`` within trajectories are 0 for columns that
-    are constant. ``units`` and ``level`` describe the noise: a column has ``level`` units of it.
-    """
-
-    rows: FloatArray
-    groups: IntArray
-    names: tuple[str, ...]
-    sizes: FloatArray
-    spreads: FloatArray
-    units: FloatArray
-    level: float
-
-
+@dataclass
 class InvariantSearch(Judge):
     """One search for the invariants of trajectories, for short ones and at little noise first.
 
-    ``resolution`` holds the units of the last digits of the scaled columns, ``allowed`` the
-    monomials that may appear, None for all.
+    The columns have ``level`` units of noise. If there are ``allowed`` monomials, only these may
+    appear.
     """
 
-    def __init__(
-        self,
-        scaled: Scaled,
-        resolution: FloatArray,
-        degree: int,
-        allowed: IntArray | None,
-        rng: np.random.Generator,
-        callback: Callable[[int, float], object] | None,
-    ) -> None:
-        rows, groups, spreads = scaled.rows, scaled.groups, scaled.spreads
-        resolution = np.maximum(resolution, INTEGRATION * spreads)
-        series = {
-            j: Series(rows[:, j], groups, spreads[j], resolution[j], closest=1)
-            for j in np.flatnonzero(spreads > 0).tolist()
-        }
-        super().__init__(
-            rows, groups, hold_out(groups, rng), scaled.names, scaled.sizes, spreads, scaled.units,
-            series, INTEGRATION, closest=1, has_levels=True,
-        )  # fmt: skip
-        self.level, self.allowed, self.callback = scaled.level, allowed, callback
-        powers = highest_powers(rows, rows.std(axis=0))
-        self.terms = make_terms(rows, self.units, degree, powers, groups).restrict(allowed)
-        self._rejected: set[bytes] = set()
+    level: float
+    degree: int
+    allowed: IntArray | None
 
-    def run(self) -> list[Found]:
+    def run(self, report: Callable[[int, float], object]) -> list[Found]:
         """Find invariants until none is left that pays for itself."""
-        while self._run_once():
-            pass
+        powers = highest_powers(self.rows, self.rows.std(axis=0))
+        terms = make_terms(self.rows, self.units, self.degree, powers, self.groups)
+        terms = terms.restrict(self.allowed)
+        rejected: set[bytes] = set()
+        n_found = -1
+        while len(self.found) > n_found:
+            n_found = len(self.found)
+            report(n_found, 0.0)
+            attempts = self._list_attempts(self._leave_out_known(terms))
+            for number, propose in enumerate(attempts):
+                report(n_found, number / len(attempts))
+                self._accept_all(propose(), rejected)
+                if len(self.found) > n_found:
+                    break
         return self.found
 
-    def _run_once(self) -> bool:
-        """Accept the next invariants: the shortest ones, at the lowest noise that has any."""
-        self._report(0.0)
-        terms = self._leave_out_known()
+    def _list_attempts(self, terms: Terms) -> list[Callable[[], list[IntArray]]]:
+        """Return what proposes sets of terms: the shortest first, each at rising noise."""
         levels = self._choose_levels(terms)
-        attempts: list[Callable[[], list[IntArray]]] = [
-            partial(self._list_short, terms, noise, size) for size in (1, 2, 3) for noise in levels
-        ]
-        attempts += [partial(self._list_longer, terms, noise) for noise in levels]
-        attempts += [partial(self._eliminate, terms, noise, 3) for noise in levels]
-        for number, propose in enumerate(attempts):
-            self._report(number / len(attempts))
-            if self._accept_all(propose()):
-                return True
-        return False
+        attempts = [(self._list_short, size, noise) for size in (1, 2, 3) for noise in levels]
+        attempts += [(self._list_longer, 2, noise) for noise in levels]
+        attempts += [(self._eliminate, 3, noise) for noise in levels]
+        return [partial(propose, terms, number, noise) for propose, number, noise in attempts]
 
-    def _report(self, share: float) -> None:
-        if self.callback is not None:
-            self.callback(len(self.found), share)
-
-    def _leave_out_known(self) -> Terms:
+    def _leave_out_known(self, terms: Terms) -> Terms:
         """Return the terms with gradients that known polynomials do not explain.
 
         What follows from these then has a large extent.
         """
-        known = np.zeros_like(self.terms.values)
+        known = np.zeros_like(terms.values)
         for normal in self.normals:
-            slopes = differentiate_along(self.terms.exponents, self.rows, self.units * normal)
-            slopes *= np.sqrt(self.terms.weights)[:, None]
+            slopes = differentiate_along(terms.exponents, self.rows, self.units * normal)
+            slopes *= np.sqrt(terms.weights)[:, None]
             known += slopes.T @ slopes
-        return replace(
-            self.terms,
-            values=self.terms.values + ROUNDING * known,
-            gradients=self.terms.gradients - known,
-            known=known,
-        )
+        values, gradients = terms.values + ROUNDING * known, terms.gradients - known
+        return replace(terms, values=values, gradients=gradients, known=known)
 
     def _choose_levels(self, terms: Terms) -> FloatArray:
         """Return noise levels, doubling from that of the smallest polynomial to the columns'."""
@@ -288,7 +243,7 @@ class InvariantSearch(Judge):
         n_steps = np.ceil(np.log2(max(high / low, 1.0)))
         return np.asarray(low * 2 ** (np.arange(n_steps) + 0.5))
 
-    def _list_short(self, terms: Terms, noise: float, size: int) -> list[IntArray]:
+    def _list_short(self, terms: Terms, size: int, noise: float) -> list[IntArray]:
         """Return sets of a few terms that carry a relation at a noise level.
 
         They are of the highest degree at which all sets of this size can be tried.
@@ -300,44 +255,40 @@ class InvariantSearch(Judge):
                 return list(few.exponents[supports[np.argsort(few.extents(supports))[:JUDGED]]])
         return []
 
-    def _list_longer(self, terms: Terms, noise: float) -> list[IntArray]:
-        """Return sets of four terms, and of more where the terms are linear or quadratic."""
-        listed = self._list_short(terms, noise, 4)
-        linear = self.terms.take(np.flatnonzero(self.terms.degrees == 1))
+    def _list_longer(self, terms: Terms, degree: int, noise: float) -> list[IntArray]:
+        """Return sets of four terms, and longer ones of linear terms and those up to a degree."""
+        listed = self._list_short(terms, 4, noise)
+        linear = terms.take(np.flatnonzero(terms.degrees == 1))
         if 1 < len(linear.exponents) <= linear.factor.shape[1]:
             listed += [linear.exponents[list(each)] for each in shorten(linear, noise)]
-        return listed + self._eliminate(terms, noise, 2)
+        return listed + self._eliminate(terms, degree, noise)
 
-    def _eliminate(self, terms: Terms, noise: float, degree: int) -> list[IntArray]:
-        """Return what is left of the terms of a degree when needless ones are left out."""
+    def _eliminate(self, terms: Terms, degree: int, noise: float) -> list[IntArray]:
+        """Return what is left of the terms up to a degree when needless ones are left out."""
         terms = terms.take(np.flatnonzero(terms.degrees <= degree))
         if not 0 < len(terms.exponents) <= MOST_ELIMINATED:
             return []
         support = eliminate(terms, noise)
-        if support is None or len(support) > LONGEST:
-            return []
-        return [terms.exponents[list(support)]]
+        return [] if support is None else [terms.exponents[list(support)]]
 
-    def _accept_all(self, candidates: list[IntArray]) -> bool:
+    def _accept_all(self, candidates: list[IntArray], rejected: set[bytes]) -> None:
         """Accept candidates, the one with most bits first, until none is left that has enough."""
         if self.allowed is None:
             candidates = [part for each in candidates for part in divide(each)]
         judged = []
         for exponents in candidates:
             key = exponents.tobytes()
-            if key in self._rejected or not exponents.any(axis=1).all():  # 1 is constant
+            if key in rejected or not exponents.any(axis=1).all():  # 1 is constant
                 continue
             found = self.judge(exponents)
             if found is None:  # bits only become fewer
-                self._rejected.add(key)
+                rejected.add(key)
             else:
                 judged.append(found)
-        has_any = bool(judged)
         while judged:
             self.accept(self.leave_out_terms(max(judged, key=lambda each: each.bits)))
             again = [self.judge(each.relation.exponents) for each in judged]
             judged = [each for each in again if each is not None]
-        return has_any
 
 
 def discover_invariants(
@@ -373,7 +324,7 @@ def discover_invariants(
     terms : sequence of str, optional
         Monomials that may appear, such as ``["x^2", "y^2", "x*y"]``; by default all.
     random_state : int, optional
-        Seed of the permutations that p-values are computed from.
+        Seed of the choice of trajectories that are held out together.
     callback : callable, optional
         Called with the number of invariants and laws that are found so far, and the share of the
         search for the next one that is done, 0 to 1.
@@ -409,18 +360,16 @@ def discover_invariants(
         )
     allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    scaled = _scale(whole)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
     refuse_sizes(whole.names, whole.values, degree, whole.describe_row)
-    found: list[Found] = []
-    if scaled.units.any():
-        chosen = np.arange(0, len(whole.values), -(-len(whole.values) // SEARCHED_ROWS))
-        digits = np.array([find_resolution(each) for each in whole.values[chosen].T])
-        some = replace(scaled, rows=scaled.rows[chosen], groups=scaled.groups[chosen])
-        search = InvariantSearch(some, digits / scaled.sizes, degree, allowed, rng, callback)
-        found = search.run()
-    equations = [_make_invariant(each, scaled, whole) for each in found if not each.is_law]
-    laws = [_make_law(each, scaled, whole) for each in found if each.is_law]
+    every = _scale(whole, degree, allowed, rng)
+    some = slice(None, None, -(-len(every.rows) // SEARCHED_ROWS))
+    search = replace(
+        every, rows=every.rows[some], groups=every.groups[some], folds=every.folds[some]
+    )
+    found = search.run(callback or (lambda n_found, share: None)) if every.units.any() else []
+    equations = [_make_invariant(each, every, whole) for each in found if not each.is_law]
+    laws = [_make_law(each, every, whole) for each in found if each.is_law]
     extents = [law.extent for law in (*equations, *laws)]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
     return Invariants(
@@ -434,7 +383,9 @@ def discover_invariants(
     )
 
 
-def _scale(whole: Trajectories) -> Scaled:
+def _scale(
+    whole: Trajectories, degree: int, allowed: IntArray | None, rng: np.random.Generator
+) -> InvariantSearch:
     """Scale the columns, and set those that are constant along trajectories to their means.
 
     A unit of noise is the spread of a column within trajectories times the ratio of its noise, as
@@ -452,12 +403,26 @@ def _scale(whole: Trajectories) -> Scaled:
     level = float(np.sqrt(np.mean(relative**2))) if len(relative) else 0.0
     units = spreads.copy()
     units[~still] *= relative / level
-    return Scaled(rows, whole.groups, whole.names, sizes, spreads, units, level)
+    some = whole.values[:: -(-len(rows) // SEARCHED_ROWS)]
+    digits = np.array([find_resolution(column) for column in some.T]) / sizes
+    return InvariantSearch(
+        rows, whole.groups, hold_out(whole.groups, rng), whole.names, sizes, spreads, units,
+        np.maximum(digits, INTEGRATION * spreads), INTEGRATION, 1, True, level, degree, allowed,
+    )  # fmt: skip
 
 
-def _make_invariant(found: Found, scaled: Scaled, whole: Trajectories) -> Invariant:
+def _fit(
+    every: InvariantSearch, exponents: IntArray, groups: IntArray | None
+) -> tuple[Relation, Law]:
+    """Fit a polynomial to all rows, minus its means along trajectories if there are groups."""
+    relation = fit_relation(every.rows, every.units, exponents, np.ones(len(every.rows)), groups)
+    _, law = every.write(relation, evaluate(exponents, every.rows), groups)
+    return relation, law
+
+
+def _make_invariant(found: Found, every: InvariantSearch, whole: Trajectories) -> Invariant:
     """Fit an invariant to all rows, and write it in the units of the columns."""
-    relation, law = _fit(scaled, found.relation.exponents, scaled.groups)
+    relation, law = _fit(every, found.relation.exponents, every.groups)
     signs = np.sign(law.coefficients)
     highest = signs[np.argmax(law.exponents.sum(axis=1) == law.degree)]
     coefficients = law.coefficients * (np.sign(signs.sum()) or highest)
@@ -475,21 +440,12 @@ def _make_invariant(found: Found, scaled: Scaled, whole: Trajectories) -> Invari
     )  # fmt: skip
 
 
-def _make_law(found: Found, scaled: Scaled, whole: Trajectories) -> Law:
+def _make_law(found: Found, every: InvariantSearch, whole: Trajectories) -> Law:
     """Return a polynomial that has the same value on all trajectories as a law."""
-    invariant = _make_invariant(found, scaled, whole)
+    invariant = _make_invariant(found, every, whole)
     exponents = invariant.exponents
     error = float(np.std(invariant.levels, ddof=1) / np.sqrt(len(invariant.levels)))
     if abs(np.mean(invariant.levels)) > OUTLYING * error:
         exponents = np.vstack([exponents, np.zeros((1, exponents.shape[1]), dtype=np.intp)])
-    _, law = _fit(scaled, exponents, None)
+    _, law = _fit(every, exponents, None)
     return replace(law, p_value=found.p_value, bits=found.bits)
-
-
-def _fit(scaled: Scaled, exponents: IntArray, groups: IntArray | None) -> tuple[Relation, Law]:
-    """Fit a polynomial to all rows, minus its means along trajectories if there are groups."""
-    relation = fit_relation(scaled.rows, scaled.units, exponents, np.ones(len(scaled.rows)), groups)
-    terms = evaluate(exponents, scaled.rows)
-    if groups is not None:
-        terms = center(terms, groups, weigh_rows(relation.gradients, relation.sound))
-    return relation, write_equation(relation, scaled.sizes, terms, scaled.names, INTEGRATION)

@@ -7,6 +7,7 @@ square relative to that of Q. Rational equations dx/dt = -P(x) / Q(x) are polyno
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from vanishing.laws.trajectories import (
     SMOOTH,
     Found,
     Judge,
-    Series,
     Trajectories,
     choose_terms,
     divide,
@@ -46,7 +46,7 @@ from vanishing.polynomials.monomials import monomials
 #: Resolution of a derivative, relative to its spread: errors of local polynomials.
 LOCAL = 1e-3
 #: Sets of terms of one size that are compared, which takes a tenth of a second.
-COMPARED = 10_000
+COMPARED = 5000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,8 +67,7 @@ class Ode(Law):
         Root mean square error of the derivative that the equation leaves, relative to the spread of
         the derivative, both averaged with test functions.
     p_value : float
-        How likely the equation holds as well on trajectories that it was not fitted to if one of
-        its columns is shuffled; corrected for the number of candidates.
+        How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the averages for which it holds.
     bits, resolution, logs, n_broken : float, None, None, 0
@@ -338,6 +337,7 @@ def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray, int]:
     return matrix.tocsr(), groups[middles], -(-2 * half // step)
 
 
+@dataclass
 class OdeSearch(Judge):
     """One search for the equation of a derivative, which is the last column.
 
@@ -347,26 +347,8 @@ class OdeSearch(Judge):
     divided by ``sizes``.
     """
 
-    def __init__(
-        self,
-        data: FloatArray,
-        sizes: FloatArray,
-        names: tuple[str, ...],
-        averages: csr_array,
-        groups: IntArray,
-        folds: IntArray,
-        closest: int,
-    ) -> None:
-        self.data, self.averages = data, averages
-        rows = averages @ data
-        unit = float(rows[:, -1].std())
-        units = np.zeros(len(names))
-        units[-1] = unit
-        series = Series(rows[:, -1], groups, unit, LOCAL * unit, closest)
-        super().__init__(
-            rows, groups, folds, names, sizes, units, units, {len(names) - 1: series}, LOCAL,
-            closest, has_levels=False,
-        )  # fmt: skip
+    data: FloatArray
+    averages: csr_array
 
     def evaluate(self, exponents: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return averages of terms, and their gradients, which are those by the derivative."""
@@ -470,7 +452,7 @@ def discover_odes(
         for each column; by default all. Terms without a derivative make up the right-hand side
         of dx/dt = .... Powers of a derivative appear only if they are named here.
     random_state : int, optional
-        Seed of the permutations that p-values are computed from.
+        Seed of the choice of trajectories that are held out together.
     callback : callable, optional
         Called with the number of equations that are found so far, and the share of the search for
         the next one that is done, 0 to 1.
@@ -504,16 +486,11 @@ def discover_odes(
     whole = take_trajectories(X, groups, feature_names, t)
     _check_times(whole)
     targets = _choose_targets(whole, terms)
-    smoothed = smooth(whole) if targets else None
+    smoothed = smooth(whole)
     rng = np.random.default_rng(0 if random_state is None else random_state)
     equations: list[Ode] = []
     for j, supports in targets.items():
-        assert smoothed is not None
-
-        def report(share: float, n_found: int = len(equations)) -> None:
-            if callback is not None:
-                callback(n_found, share)
-
+        report = partial(callback or (lambda n_found, share: None), len(equations))
         found = _find(whole, smoothed, j, max_degree, supports, rng, report)
         if found is not None:
             equations.append(found)
@@ -601,10 +578,15 @@ def _find(
         return None
     # A single trajectory is held out in parts.
     parts = groups if len(whole) > 1 else np.arange(len(groups)) * FOLDS // len(groups)
-    folds = hold_out(parts, rng)
-    search = OdeSearch(scaled, sizes, names, averages, groups, folds, closest)
+    rows = averages @ scaled
+    units = np.zeros(len(names))
+    units[-1] = rows[:, -1].std()
+    search = OdeSearch(
+        rows, groups, hold_out(parts, rng), names, sizes, units, units, LOCAL * units, LOCAL,
+        closest, False, scaled, averages,
+    )  # fmt: skip
     exponents = monomials(len(names), degree).exponents if allowed is None else allowed
-    powers = highest_powers(search.rows, search.rows.std(axis=0))
+    powers = highest_powers(rows, rows.std(axis=0))
     powers[-1] = 2 if allowed is None else allowed[:, -1].max() + 1
     exponents = sort_terms(exponents[(exponents < powers).all(axis=1)])
     found = search.run(exponents, allowed is None, callback)

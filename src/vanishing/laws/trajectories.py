@@ -12,10 +12,9 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 from scipy.special import entr
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import open_table, take_columns
 from vanishing.laws.cells import ROUNDS, Cells, robust_spread, round_normal
@@ -30,6 +29,7 @@ from vanishing.laws.model import (
     are_errors,
     measure_dependence,
     measure_digits,
+    measure_likeness,
     measure_structure,
 )
 from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, center, choose_degree
@@ -121,11 +121,7 @@ def take_trajectories(
     if is_step:
         t = check_real("t", t, zero=False)
     times = None if is_named or is_step else t
-    whole = (
-        _join(X, groups, feature_names, times)
-        if _is_list(X)
-        else _divide(X, groups, feature_names, times)
-    )
+    whole = (_join if _is_list(X) else _divide)(X, groups, feature_names, times)
     if is_named:
         if t not in whole.names:
             raise ValueError(
@@ -352,7 +348,7 @@ class Series:
     """
 
     def __init__(
-        self, values: FloatArray, groups: IntArray, spread: float, unit: float, closest: int
+        self, values: FloatArray, spread: float, unit: float, groups: IntArray, closest: int
     ) -> None:
         self.spread, self.unit = spread, unit
         self.starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])
@@ -381,7 +377,6 @@ class Series:
         self,
         residuals: FloatArray,
         noise: FloatArray,
-        correlated: FloatArray,
         exponents: IntArray,
         target: int,
         *,
@@ -389,22 +384,19 @@ class Series:
     ) -> tuple[float, int]:
         """Return the bits that an equation saves, without those of its own length, and K.
 
-        ``noise`` is that of the residuals, infinite where the equation says nothing, and
-        ``correlated`` that of a mere correlation. With ``has_levels``, the equation has a constant
-        of its own for each trajectory, which one of the rows must tell.
+        ``noise`` is that of the residuals, infinite where the equation says nothing. With
+        ``has_levels``, the equation has a constant of its own for each trajectory, which one of the
+        rows must tell.
         """
         n_terms, n_columns = len(exponents), int(exponents.any(axis=0).sum())
         told = noise <= UNINFORMATIVE * self.spread
         if told.sum() <= n_terms:
             return -np.inf, 1
-        off, noise, correlated = (
-            np.where(told, each, 1.0) for each in (residuals, noise, correlated)
-        )
+        off, noise = (np.where(told, each, 1.0) for each in (residuals, noise))
         # A polynomial has several roots, one of which is meant.
         choice = np.log2(max(exponents[:, target].max(), 1))
-        exactly, roughly = (
-            self._code(off, each) - choice for each in (noise, np.maximum(noise, correlated))
-        )
+        correlated = np.maximum(noise, NOISE_OF_CORRELATIONS * self.spread)
+        exactly, roughly = (self._code(off, each) - choice for each in (noise, correlated))
         # Which rows it tells depends on the column itself: that has to be written down, too.
         share_told = float(told.mean())
         flags = len(told) * (entr(share_told) + entr(1 - share_told)) / np.log(2)
@@ -453,7 +445,10 @@ def is_drift(deviations: FloatArray, groups: IntArray) -> bool:
     window = 1
     while window <= place.max():
         rows = np.flatnonzero(place >= window)
-        if _has_in_common(deviations[rows], sums[rows] - sums[rows - window], 1):
+        first, second = deviations[rows], sums[rows] - sums[rows - window]
+        sizes = np.linalg.norm(first) * np.linalg.norm(second)
+        correlation = max(float(first @ second / sizes), 0.0) if sizes > 0 else 0.0
+        if measure_dependence(correlation, len(rows)) > ENOUGH_BITS:
             return True
         window *= 2
     return False
@@ -467,19 +462,8 @@ def is_state(deviations: FloatArray, rows: FloatArray, groups: IntArray, closest
     later = np.flatnonzero(groups[closest:] == groups[:-closest]) + closest
     if len(later) < 2:
         return False
-    before = rows[later - closest]
-    spreads = before.std(axis=0)
-    places = before[:, spreads > 0] / spreads[spreads > 0]
-    nearest = KDTree(places).query(places, 2)[1][:, 1]
-    # Two rows that are similar to each other count once.
-    return _has_in_common(deviations[later], deviations[later[nearest]], 2 * closest)
-
-
-def _has_in_common(first: FloatArray, second: FloatArray, n_same: int) -> bool:
-    """Say whether a positive correlation saves bits, where one of so many rows is independent."""
-    sizes = np.linalg.norm(first) * np.linalg.norm(second)
-    correlation = max(float(first @ second / sizes), 0.0) if sizes > 0 else 0.0
-    return measure_dependence(correlation, len(first) // n_same) > ENOUGH_BITS
+    # Of so many rows that follow each other, one is independent.
+    return measure_likeness(deviations[later], rows[later - closest]) > ENOUGH_BITS * closest
 
 
 class Told(NamedTuple):
@@ -487,15 +471,13 @@ class Told(NamedTuple):
 
     ``deviations`` and ``noise`` have one column for each kind of level. ``directions`` are the
     gradients without the part that known polynomials explain, and ``steepness`` their lengths,
-    0 where the polynomial says nothing new. ``size`` is the length of the whole gradient in spreads
-    of the columns.
+    0 where the polynomial says nothing new.
     """
 
     deviations: FloatArray
     noise: FloatArray
     directions: FloatArray
     steepness: FloatArray
-    size: FloatArray
 
 
 @dataclass(frozen=True)
@@ -527,9 +509,9 @@ class Judge:
     first order, the target of the next one moves with those of the known ones such that these stay
     constant.
 
-    The columns are ``rows`` times ``sizes``; ``spreads`` and ``units`` of noise are those of
-    ``rows``. Noise below ``resolution``, relative to the spreads, may come from errors of
-    integration, and rows less than ``closest`` apart share some of it.
+    The columns are ``rows`` times ``sizes``; ``spreads``, ``units`` of noise and ``resolution`` are
+    those of ``rows``. Noise below ``least``, relative to the spreads, may be errors of integration,
+    and rows less than ``closest`` apart share some of it. ``folds`` are held out in turn.
     """
 
     rows: FloatArray
@@ -539,8 +521,8 @@ class Judge:
     sizes: FloatArray
     spreads: FloatArray
     units: FloatArray
-    series: dict[int, Series]
-    resolution: float
+    resolution: FloatArray
+    least: float
     closest: int
     has_levels: bool
 
@@ -552,6 +534,15 @@ class Judge:
         self.normals: list[FloatArray] = []
         self._noise: list[FloatArray] = []
         self._moved = np.zeros((len(self.rows), 0, len(self.units)))
+
+    @lazy
+    def series(self) -> dict[int, Series]:
+        """The columns that may be a target."""
+        shared = self.groups, self.closest
+        return {
+            j: Series(self.rows[:, j], self.spreads[j], self.resolution[j], *shared)
+            for j in np.flatnonzero(self.spreads).tolist()
+        }
 
     def evaluate(self, exponents: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the values and gradients of terms."""
@@ -574,7 +565,7 @@ class Judge:
             return self._tell(*polynomial, known & relation.sound, relation.sound)
 
         told = tell(relation, everything)
-        if self._find_target(exponents, told) is None or not self._leaves_noise(relation, told):
+        if not self._leaves_noise(relation, told) or self._find_target(exponents, told) is None:
             return None
         held_out = Told(*(each.copy() for each in told))
         for fold in range(self.folds.max() + 1):
@@ -586,10 +577,8 @@ class Judge:
         if found is None or not relation.coefficients.all():
             return None
         bits, target, kind, stride = found
-        if self.has_levels:
-            values = center(values, self.groups, weigh_rows(relation.gradients, relation.sound))
-        law = write_equation(relation, self.sizes, values, self.names, self.resolution)
-        noise = np.maximum(told.noise[:, kind], self.resolution) * told.steepness * stride**0.5
+        values, law = self.write(relation, values, self.groups if self.has_levels else None)
+        noise = np.maximum(told.noise[:, kind], self.least) * told.steepness * stride**0.5
         noise[~relation.sound] = np.inf
         bits -= measure_coefficients(law, values * relation.coefficients, noise)
         if bits < ENOUGH_BITS:
@@ -618,9 +607,7 @@ class Judge:
         known = known & speaks
         levels = np.sqrt(np.mean(deviations[known] ** 2, axis=0)) if known.any() else np.inf
         noise = np.full(deviations.shape, levels)
-        moves = self.units > 0
-        size = np.linalg.norm(slopes[:, moves] * (self.spreads[moves] / self.units[moves]), axis=1)
-        return Told(deviations, noise, directions, steepness, size)
+        return Told(deviations, noise, directions, steepness)
 
     @np.errstate(invalid="ignore")  # infinite scales where the derivative is zero
     def _find_target(self, exponents: IntArray, told: Told) -> tuple[float, int, int, int] | None:
@@ -629,12 +616,11 @@ class Judge:
         length = measure_terms(exponents)
         for j in self.series.keys() - {each.target for each in self.found}:
             scale = self._scale_residuals(told, j)
-            correlated = NOISE_OF_CORRELATIONS * told.size * scale
             for kind in range(told.noise.shape[1]):
                 off, noise = np.abs(told.deviations[:, kind]), told.noise[:, kind]
                 bits, stride = self.series[j].measure(
-                    off * told.steepness * scale, noise * told.steepness * scale, correlated,
-                    exponents, j, has_levels=self.has_levels and not kind,
+                    off * told.steepness * scale, noise * told.steepness * scale, exponents, j,
+                    has_levels=self.has_levels and not kind,
                 )  # fmt: skip
                 bits -= length
                 if bits > (ENOUGH_BITS if best is None else best[0]):
@@ -655,13 +641,24 @@ class Judge:
 
     def _leaves_noise(self, relation: Relation, told: Told) -> bool:
         """Say whether deviations are noise: neither the rows before nor similar rows tell them."""
-        if told.noise[0, 0] <= self.resolution:
-            return True
         kept = relation.sound & (told.steepness > 0)
+        if kept.sum() <= len(relation.exponents) or told.noise[0, 0] <= self.least:
+            return bool(kept.any())
         deviations, groups = told.deviations[kept, 0], self.groups[kept]
         if self.has_levels and is_drift(deviations, groups):
             return False
         return not is_state(deviations, self.rows[kept], groups, self.closest)
+
+    def write(
+        self, relation: Relation, terms: FloatArray, groups: IntArray | None
+    ) -> tuple[FloatArray, Law]:
+        """Return the terms, minus their means if there are groups, and the law that they make."""
+        if groups is not None:
+            terms = center(terms, groups, weigh_rows(relation.gradients, relation.sound))
+        if relation.noise < self.least:  # errors of integration do not average out
+            relation = replace(relation, noise=relation.noise * np.sqrt(len(terms)))
+        rows = np.arange(len(terms))
+        return terms, make_law(relation, self.sizes, terms, self.names, np.nan, rows)
 
     def accept(self, found: Found) -> None:
         """Add an equation to those that are known."""
@@ -698,19 +695,6 @@ def weigh_rows(slopes: FloatArray, sound: BoolArray) -> FloatArray:
     steepness = limit_steepness(np.linalg.norm(slopes, axis=1))
     # Relative ones: squares of small gradients underflow.
     return np.asarray(sound * (steepness.min(initial=np.inf) / steepness) ** 2)
-
-
-def write_equation(
-    relation: Relation,
-    sizes: FloatArray,
-    terms: FloatArray,
-    names: tuple[str, ...],
-    resolution: float,
-) -> Law:
-    """Return a relation of scaled columns as a law in their own units, without a p-value."""
-    if relation.noise < resolution:  # errors of integration do not average out
-        relation = replace(relation, noise=relation.noise * np.sqrt(len(terms)))
-    return make_law(relation, sizes, terms, names, np.nan, np.arange(len(terms)))
 
 
 def measure_terms(exponents: IntArray) -> float:
