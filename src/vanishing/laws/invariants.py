@@ -7,9 +7,9 @@ around zero. A relation that a single trajectory satisfies is not constant along
 polynomial that has the same value on all of them is a law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -202,21 +202,20 @@ class InvariantSearch(Judge):
         while len(self.found) > n_found:
             n_found = len(self.found)
             report(n_found, 0.0)
-            attempts = self._list_attempts(self._leave_out_known(terms))
-            for number, propose in enumerate(attempts):
-                report(n_found, number / len(attempts))
-                self._accept_all(propose(), rejected)
+            for share, candidates in self._propose(self._leave_out_known(terms)):
+                report(n_found, share)
+                self._accept_all(candidates, rejected)
                 if len(self.found) > n_found:
                     break
         return self.found
 
-    def _list_attempts(self, terms: Terms) -> list[Callable[[], list[IntArray]]]:
-        """Return what proposes sets of terms: the shortest first, each at rising noise."""
-        levels = self._choose_levels(terms)
-        attempts = [(self._list_short, size, noise) for size in (1, 2, 3) for noise in levels]
-        attempts += [(self._list_longer, 2, noise) for noise in levels]
-        attempts += [(self._eliminate, 3, noise) for noise in levels]
-        return [partial(propose, terms, number, noise) for propose, number, noise in attempts]
+    def _propose(self, terms: Terms) -> Iterator[tuple[float, list[IntArray]]]:
+        """Yield the share of the search that is done, and sets of terms: the shortest first."""
+        ways = [(self._list_short, size) for size in (1, 2, 3)]
+        ways += [(self._list_longer, 2), (self._eliminate, 3)]
+        steps = list(product(ways, self._choose_levels(terms)))
+        for number, ((propose, size), noise) in enumerate(steps):
+            yield number / len(steps), propose(terms, size, noise)
 
     def _leave_out_known(self, terms: Terms) -> Terms:
         """Return the terms with gradients that known polynomials do not explain.

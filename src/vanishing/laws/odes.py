@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import plain_symbol, printable
@@ -40,7 +40,7 @@ from vanishing.laws.trajectories import (
     parse_terms,
     take_trajectories,
 )
-from vanishing.levels import ROUNDING, SAME
+from vanishing.levels import BLOCK, ROUNDING, SAME
 from vanishing.polynomials.monomials import monomials
 
 #: Resolution of a derivative, relative to its spread: errors of local polynomials.
@@ -248,7 +248,11 @@ def smooth(whole: Trajectories) -> Smoothed:
         np.argmin(risks, axis=0).max() == len(risks) - 1
         and 3 * (2 * half + 1) <= min(len(times) for _, times in series)
     ):
-        parts = [_smooth_one(values, times, half) for values, times in series]
+        parts = [
+            _smooth_rows(values, times, half, rows)
+            for values, times in series
+            for rows in _list_blocks(len(values), half)
+        ]
         values, slopes, gaps, noise_of_slope, noise_of_gap = map(
             np.concatenate, zip(*parts, strict=True)
         )
@@ -280,23 +284,30 @@ def _inside(groups: IntArray, half: int) -> BoolArray:
     return inside
 
 
-def _smooth_one(
-    values: FloatArray, times: FloatArray, half: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Fit polynomials to the rows around each row of one trajectory.
+def _list_blocks(n_rows: int, half: int) -> list[IntArray]:
+    """Return the rows of a trajectory that have derivatives, in blocks of limited windows.
 
-    Near the ends the row is not in the middle. Those nearest to them, where derivatives are
-    noisiest, are left out. Returns values, derivatives, by how much the derivatives of polynomials
-    of a higher degree differ, and the standard deviations of the last two for noise of size 1.
+    Those nearest to the ends, where derivatives are noisiest, are left out.
     """
-    rows = np.arange(half // 2, len(values) - half // 2)
+    rows = np.arange(half // 2, n_rows - half // 2)
+    return np.array_split(rows, -(-len(rows) * 2 * half // BLOCK))
+
+
+def _smooth_rows(
+    values: FloatArray, times: FloatArray, half: int, rows: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Fit polynomials to the rows around some rows, which near the ends are not in the middle.
+
+    Returns values, derivatives, by how much the derivatives of polynomials of a higher degree
+    differ, and the standard deviations of the last two for noise of size 1.
+    """
     starts = np.clip(rows - half, 0, len(values) - 2 * half - 1)
     windows = np.arange(2 * half + 1) + starts[:, None]
     centred = times[windows] - times[rows, None]
     steps = np.diff(times)
     number = np.arange(len(rows))
     # The weights of evenly spaced rows depend on the place in the window only.
-    if np.ptp(steps) <= SAME * np.abs(times).max():
+    if np.ptp(steps) <= SAME * steps.max():
         _, first, number = np.unique(rows - starts, return_index=True, return_inverse=True)
         centred = centred[first]
     scale = np.abs(centred).max(axis=1)
@@ -329,12 +340,9 @@ def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray, int]:
     step = -(-half // 2)
     middles = middles[(place - half) % step == 0]
     columns = middles[:, None] + np.arange(-half, half + 1)
-    rows = np.broadcast_to(np.arange(len(middles))[:, None], columns.shape)
-    values = np.broadcast_to(weights, columns.shape)
-    matrix = coo_array(
-        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(middles), len(groups))
-    )
-    return matrix.tocsr(), groups[middles], -(-2 * half // step)
+    places = np.tile(weights, len(middles)), columns.ravel(), len(u) * np.arange(len(middles) + 1)
+    matrix = csr_array(places, shape=(len(middles), len(groups)))
+    return matrix, groups[middles], -(-2 * half // step)
 
 
 @dataclass
@@ -499,7 +507,7 @@ def discover_odes(
 
 
 def _check_times(whole: Trajectories) -> None:
-    fewest = 2 * (SMOOTH + 3) + 1  # a window, and one on each side of it that shares half of it
+    fewest = 2 * (SMOOTH + 3) + 1  # two windows of the finer polynomials, and a row between
     if not len(whole):
         raise ValueError(f"X has no trajectory of {fewest} rows or more: too few for derivatives")
     if whole.times is None:
@@ -579,8 +587,7 @@ def _find(
     # A single trajectory is held out in parts.
     parts = groups if len(whole) > 1 else np.arange(len(groups)) * FOLDS // len(groups)
     rows = averages @ scaled
-    units = np.zeros(len(names))
-    units[-1] = rows[:, -1].std()
+    units = rows.std(axis=0) * np.eye(len(names))[-1]
     search = OdeSearch(
         rows, groups, hold_out(parts, rng), names, sizes, units, units, LOCAL * units, LOCAL,
         closest, False, scaled, averages,
@@ -597,8 +604,7 @@ def _make_ode(found: Found) -> Ode:
     """Return an equation with the derivative on the left."""
     law = found.law
     own = np.flatnonzero(law.exponents[:, -1])
-    lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
-    factor = law.coefficients[lowest]
+    factor = law.coefficients[own[np.argmin(law.exponents[own].sum(axis=1))]]
     divided = law.coefficients[law.standard_errors == 0] / factor
     if len(own) > 1 or not np.allclose(divided, divided.round(4), rtol=1e-9, atol=0):
         factor = np.sign(factor)  # 3 dx/dt = x rather than dx/dt = 0.333333 x

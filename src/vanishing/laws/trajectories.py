@@ -374,25 +374,19 @@ class Series:
         return np.log2(round_normal(off, np.hypot(noise, self.unit / np.sqrt(12)), self.unit))
 
     def measure(
-        self,
-        residuals: FloatArray,
-        noise: FloatArray,
-        exponents: IntArray,
-        target: int,
-        *,
-        has_levels: bool,
+        self, off: FloatArray, noise: FloatArray, exponents: IntArray, target: int, has_levels: bool
     ) -> tuple[float, int]:
         """Return the bits that an equation saves, without those of its own length, and K.
 
-        ``noise`` is that of the residuals, infinite where the equation says nothing. With
-        ``has_levels``, the equation has a constant of its own for each trajectory, which one of the
-        rows must tell.
+        Numbers are ``off`` what it says, with some noise, which is infinite where it says nothing.
+        With ``has_levels``, it has a constant of its own for each trajectory, which one of the rows
+        must tell.
         """
         n_terms, n_columns = len(exponents), int(exponents.any(axis=0).sum())
         told = noise <= UNINFORMATIVE * self.spread
         if told.sum() <= n_terms:
             return -np.inf, 1
-        off, noise = (np.where(told, each, 1.0) for each in (residuals, noise))
+        off, noise = np.where(told, [off, noise], 1.0)
         # A polynomial has several roots, one of which is meant.
         choice = np.log2(max(exponents[:, target].max(), 1))
         correlated = np.maximum(noise, NOISE_OF_CORRELATIONS * self.spread)
@@ -402,15 +396,12 @@ class Series:
         flags = len(told) * (entr(share_told) + entr(1 - share_told)) / np.log(2)
         best = -np.inf, 1
         for stride, alone in self.alone.items():
-            ratio = np.where(told, exactly - alone, 0.0)
-            n_broken = int((ratio < -np.log2(len(ratio) + 2)).sum())
+            n_broken = int((told & (exactly - alone < -np.log2(len(told) + 2))).sum())
             if n_broken and not are_errors(n_broken, n_broken, int(told.sum()), n_columns):
                 continue
-            share = (1 + n_broken) / (len(ratio) + 2)
+            share = (1 + n_broken) / (len(told) + 2)
             bits, as_correlation = (
-                self._add_up(
-                    np.where(told, allow_errors(each - alone, share), 0.0), told, stride, has_levels
-                )
+                self._add_up(told * allow_errors(each - alone, share), told, stride, has_levels)
                 for each in (exactly, roughly)
             )
             if bits - as_correlation >= ENOUGH_BITS + n_terms:
@@ -617,18 +608,16 @@ class Judge:
         for j in self.series.keys() - {each.target for each in self.found}:
             scale = self._scale_residuals(told, j)
             for kind in range(told.noise.shape[1]):
-                off, noise = np.abs(told.deviations[:, kind]), told.noise[:, kind]
-                bits, stride = self.series[j].measure(
-                    off * told.steepness * scale, noise * told.steepness * scale, exponents, j,
-                    has_levels=self.has_levels and not kind,
-                )  # fmt: skip
+                off, noise = np.abs(told.deviations[:, kind]) * scale, told.noise[:, kind] * scale
+                has_levels = self.has_levels and not kind
+                bits, stride = self.series[j].measure(off, noise, exponents, j, has_levels)
                 bits -= length
                 if bits > (ENOUGH_BITS if best is None else best[0]):
                     best = bits, j, kind, stride
         return best
 
     def _scale_residuals(self, told: Told, target: int) -> FloatArray:
-        """Return by how much the target changes with the polynomial; infinite if not at all.
+        """Return by how much the target changes with a deviation of 1; infinite if not at all.
 
         The targets of known polynomials move with it, so that these stay constant.
         """
@@ -637,7 +626,8 @@ class Judge:
         slopes = np.abs(told.directions[:, target] - along)
         unknown = np.full(len(slopes), np.inf)
         known = (slopes > 0) & (told.steepness > 0)
-        return np.asarray(np.divide(self.units[target], slopes, out=unknown, where=known))
+        sizes = self.units[target] * told.steepness
+        return np.asarray(np.divide(sizes, slopes, out=unknown, where=known))
 
     def _leaves_noise(self, relation: Relation, told: Told) -> bool:
         """Say whether deviations are noise: neither the rows before nor similar rows tell them."""
@@ -662,15 +652,13 @@ class Judge:
 
     def accept(self, found: Found) -> None:
         """Add an equation to those that are known."""
-        told, target = found.told, found.target
-        noise = told.noise[:, int(found.is_law)] * told.steepness
-        scale = self._scale_residuals(told, target)
-        with np.errstate(invalid="ignore"):
-            self._quiet |= ~(noise * scale <= UNINFORMATIVE * self.spreads[target])
+        told, kind = found.told, int(found.is_law)
+        noise = told.noise[:, kind] * self._scale_residuals(told, found.target)
+        self._quiet |= ~(noise <= UNINFORMATIVE * self.spreads[found.target])
         length = np.where(told.steepness > 0, told.steepness, 1.0)
         self.found.append(found)
         self.normals.append(told.directions / length[:, None])
-        self._noise.append(told.deviations[:, int(found.is_law)])
+        self._noise.append(told.deviations[:, kind])
         normals = np.stack(self.normals, axis=1)
         by_targets = normals[:, :, [each.target for each in self.found]]
         by_targets[self._quiet] = np.eye(len(self.found))
@@ -678,16 +666,11 @@ class Judge:
 
     def leave_out_terms(self, found: Found) -> Found:
         """Leave out terms of an equation as long as that saves bits."""
-        while (n_terms := len(found.relation.exponents)) > 1:
-            exponents = found.relation.exponents
-            shorter = [self.judge(np.delete(exponents, i, axis=0)) for i in range(n_terms)]
-            best = max(
-                (each for each in shorter if each), key=lambda each: each.bits, default=found
-            )
-            if best.bits <= found.bits:
-                break
-            found = best
-        return found
+        exponents = found.relation.exponents
+        shorter = [np.delete(exponents, i, axis=0) for i in range(len(exponents))]
+        judged = filter(None, map(self.judge, shorter if len(exponents) > 1 else []))
+        best = max(judged, key=lambda each: each.bits, default=found)
+        return self.leave_out_terms(best) if best.bits > found.bits else found
 
 
 def weigh_rows(slopes: FloatArray, sound: BoolArray) -> FloatArray:
