@@ -211,6 +211,7 @@ class InvariantSearch(Judge):
 
     def _propose(self, terms: Terms) -> Iterator[tuple[float, list[IntArray]]]:
         """Yield the share of the search that is done, and sets of terms: the shortest first."""
+        ways: list[tuple[Callable[[Terms, int, float], list[IntArray]], int]]
         ways = [(self._list_short, size) for size in (1, 2, 3)]
         ways += [(self._list_longer, 2), (self._eliminate, 3)]
         steps = list(product(ways, self._choose_levels(terms)))
@@ -357,7 +358,7 @@ def discover_invariants(
             f"invariants need at least 2 trajectories of {SMOOTH + 1} rows or more, got "
             f"{len(whole)}; the relations of a single one are found by discover"
         )
-    allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
+    allowed = None if terms is None else parse_terms(terms, whole.names)
     rng = np.random.default_rng(0 if random_state is None else random_state)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
     refuse_sizes(whole.names, whole.values, degree, whole.describe_row)

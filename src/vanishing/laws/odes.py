@@ -242,7 +242,9 @@ def smooth(whole: Trajectories) -> Smoothed:
     noise = estimate_noise(whole.values, whole.groups)
     series = list(zip(whole.split(whole.values), whole.split(whole.times), strict=True))
     half = SMOOTH // 2 + 1  # enough rows for the polynomials that show the error of the others
-    halves, fits, risks = [], [], []
+    halves: list[int] = []
+    risks: list[FloatArray] = []
+    fits = []
     # Wider windows are tried as long as they are better for some column and short for trajectories.
     while not halves or (
         np.argmin(risks, axis=0).max() == len(risks) - 1
@@ -545,7 +547,7 @@ def _choose_targets(whole: Trajectories, terms: Any) -> dict[int, IntArray | Non
         given = terms.get(names[j]) if isinstance(terms, Mapping) else terms
         if given is None:
             continue
-        exponents = parse_terms(given, (*names, *derivatives), "terms")
+        exponents = parse_terms(given, (*names, *derivatives))
         others = [len(names) + i for i in range(len(names)) if i != j]
         own = exponents[(exponents[:, others] == 0).all(axis=1)]
         own = own[:, [*range(len(names)), len(names) + j]]

@@ -269,7 +269,7 @@ def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
 
 def _leave_out(whole: Trajectories) -> Trajectories:
     """Leave out rows with missing cells, and trajectories that are too short for their noise."""
-    sound = np.isfinite(whole.values).all(axis=1)
+    sound = np.asarray(np.isfinite(whole.values).all(axis=1))
     if whole.times is not None:
         sound &= np.isfinite(whole.times)
     if not sound.all():
@@ -293,11 +293,11 @@ def _leave_out(whole: Trajectories) -> Trajectories:
     )
 
 
-def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> IntArray:
+def parse_terms(terms: Sequence[str], names: Sequence[str]) -> IntArray:
     """Return the exponents of monomials that are written as text, such as ``x^2*y`` or ``1``."""
     is_list = isinstance(terms, (list, tuple, set, frozenset, np.ndarray))
     if not is_list or not len(terms):
-        raise ValueError(f"{argument} must be a list of terms such as ['x', 'x*y'], got {terms!r}")
+        raise ValueError(f"terms must be a list of terms such as ['x', 'x*y'], got {terms!r}")
     exponents = np.zeros((len(terms), len(names)), dtype=np.intp)
     for row, term in zip(exponents, terms, strict=True):
         for factor in str(term).replace("**", "^").split("*"):
@@ -307,7 +307,7 @@ def parse_terms(terms: Sequence[str], names: Sequence[str], argument: str) -> In
                 continue
             if name not in names or (power and not power.strip().isdigit()):
                 raise ValueError(
-                    f"{argument} has the term {term!r}, which is no product of powers of "
+                    f"terms has the term {term!r}, which is no product of powers of "
                     f"{', '.join(names)}; write it as {names[0]}^2*{names[-1]}"
                 )
             row[list(names).index(name)] += int(power or 1)
