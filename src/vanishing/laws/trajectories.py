@@ -49,7 +49,7 @@ FOLDS = 5
 INTEGRATION = 1e-5
 #: Sets of terms of one size that are judged, and terms of the longest equation: together they bound
 #: the time of a search, and people do not read longer equations.
-JUDGED, LONGEST = 32, 10
+JUDGED, LONGEST = 30, 10
 
 
 @dataclass
@@ -556,7 +556,17 @@ class Judge:
             return self._tell(*polynomial, known & relation.sound, relation.sound)
 
         told = tell(relation, everything)
-        if not self._leaves_noise(relation, told) or self._find_target(exponents, told) is None:
+        kept = relation.sound & (told.steepness > 0)
+        if kept.sum() <= len(exponents):
+            return None
+        # Deviations must be noise. The quickest tests come first.
+        deviations, groups = told.deviations[kept, 0], self.groups[kept]
+        may_drift = told.noise[0, 0] > self.least
+        if may_drift and self.has_levels and is_drift(deviations, groups):
+            return None
+        if self._find_target(exponents, told) is None:
+            return None
+        if may_drift and is_state(deviations, self.rows[kept], groups, self.closest):
             return None
         held_out = Told(*(each.copy() for each in told))
         for fold in range(self.folds.max() + 1):
@@ -628,16 +638,6 @@ class Judge:
         known = (slopes > 0) & (told.steepness > 0)
         sizes = self.units[target] * told.steepness
         return np.asarray(np.divide(sizes, slopes, out=unknown, where=known))
-
-    def _leaves_noise(self, relation: Relation, told: Told) -> bool:
-        """Say whether deviations are noise: neither the rows before nor similar rows tell them."""
-        kept = relation.sound & (told.steepness > 0)
-        if kept.sum() <= len(relation.exponents) or told.noise[0, 0] <= self.least:
-            return bool(kept.any())
-        deviations, groups = told.deviations[kept, 0], self.groups[kept]
-        if self.has_levels and is_drift(deviations, groups):
-            return False
-        return not is_state(deviations, self.rows[kept], groups, self.closest)
 
     def write(
         self, relation: Relation, terms: FloatArray, groups: IntArray | None
