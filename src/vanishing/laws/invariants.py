@@ -7,32 +7,21 @@ around zero. A relation that a single trajectory satisfies is not constant along
 polynomial that has the same value on all of them is a law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import product
 from math import comb
 from typing import Annotated, Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.cells import Cells, find_resolution
-from vanishing.laws.fit import (
-    EXACT,
-    Relation,
-    differentiate,
-    differentiate_along,
-    evaluate,
-    fit_relation,
-    fit_terms,
-    limit_steepness,
-)
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.laws.cells import find_resolution
+from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, check_rows
-from vanishing.laws.model import ENOUGH_BITS, NOISE_OF_CORRELATIONS, UNINFORMATIVE
+from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     MOST_ELIMINATED,
-    MOST_FACTORED,
-    ROUNDING,
     Terms,
     center,
     check_options,
@@ -45,40 +34,24 @@ from vanishing.laws.search import (
 )
 from vanishing.laws.table import frame_like, refuse_sizes
 from vanishing.laws.trajectories import (
-    FEWEST_ROWS,
     INTEGRATION,
+    JUDGED,
+    SMOOTH,
     Found,
-    Series,
+    Judge,
     Trajectories,
     choose_terms,
     divide,
     estimate_noise,
     hold_out,
-    is_drift,
-    is_state,
-    leave_out_terms,
-    measure_coefficients,
-    measure_terms,
     parse_terms,
     take_trajectories,
-    write_equation,
 )
+from vanishing.levels import BLOCK, OUTLYING, ROUNDING, SAME
 
-#: Rows that the search looks at, about; coefficients are fitted to all.
+#: Rows that the search looks at, about: they judge a set of terms in a few milliseconds. The
+#: coefficients are fitted to all rows.
 SEARCHED_ROWS = 4000
-#: Ratio of two noise levels at which sets of terms are looked for one after the other.
-STEP = 1.7
-#: Sets of terms of a size that may be tried, and those at one noise level that are judged.
-MOST_SUPPORTS, MOST_CANDIDATES = 1.2e7, 40
-#: Terms that are kept in turn while others are eliminated, and terms of the longest invariant.
-MOST_STARTS, LONGEST = 6, 10
-#: Most that the noise of a column differs from that of the others, relative to the spreads.
-MOST_UNEVEN = 10.0
-#: Spread below which a column is constant along a trajectory, and that, relative to its spread
-#: over all trajectories, up to which it is constant if it is noise.
-CONSTANT, STILL = 1e-12, 0.05
-#: Sine of the angle up to which two gradients have the same direction.
-SAME_DIRECTION = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,8 +72,7 @@ class Invariant(Law):
         Root mean square distance of the rows from the surfaces on which the polynomial has its mean
         value along the trajectory, relative to the columns' spreads within trajectories.
     p_value : float
-        How likely the polynomial stays as constant on trajectories that it was not fitted to if one
-        of its columns is shuffled in time; corrected for the number of candidates.
+        How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the rows on which it holds.
     levels : array of shape (n_trajectories,)
@@ -208,393 +180,115 @@ class Invariants(Equations):
         return f"{text[0].upper()}{text[1:]} in {where}; {noise if self.noise else 'exact'}."
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """Trajectories with columns of similar size.
+@dataclass
+class InvariantSearch(Judge):
+    """One search for the invariants of trajectories, for short ones and at little noise first.
 
-    Attributes
-    ----------
-    rows : array of shape (n_rows, n_columns)
-        Divided by ``sizes``.
-    groups : int array of shape (n_rows,)
-    names : tuple of str
-    sizes, spreads, units : arrays of shape (n_columns,)
-        Root mean squares of the columns; of the scaled ones, spreads within trajectories, 0 where
-        they are constant, and units of the noise.
-    level : float
-        Noise in these units, as differences in time show it.
+    The columns have ``level`` units of noise. If there are ``allowed`` monomials, only these may
+    appear.
     """
 
-    rows: FloatArray
-    groups: IntArray
-    names: tuple[str, ...]
-    sizes: FloatArray
-    spreads: FloatArray
-    units: FloatArray
     level: float
+    degree: int
+    allowed: IntArray | None
 
-    def fit(self, exponents: IntArray) -> tuple[Relation, FloatArray]:
-        """Fit a polynomial, and return it with its terms minus their means along trajectories."""
-        weights = np.ones(len(self.rows))
-        relation = fit_relation(self.rows, self.units, exponents, weights, self.groups)
-        values = evaluate(exponents, self.rows)
-        return relation, center(values, self.groups, weigh_rows(relation.gradients, relation.sound))
-
-
-def weigh_rows(slopes: FloatArray, sound: BoolArray) -> FloatArray:
-    """Return weights of rows for the mean of a polynomial along a trajectory."""
-    steepness = limit_steepness(np.linalg.norm(slopes, axis=1))
-    # Relative ones: squares of small gradients underflow.
-    return np.asarray(sound * (steepness.min(initial=np.inf) / steepness) ** 2)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a polynomial says about the columns, in units of their noise.
-
-    Attributes
-    ----------
-    deviations : array of shape (2, n_rows)
-        From its mean along the trajectory, and from that along all of them.
-    noise : array of shape (2, n_rows)
-        Standard deviations of these.
-    directions : array of shape (n_rows, n_columns)
-        Its gradient, without the part that known polynomials explain.
-    steepness : array of shape (n_rows,)
-        Length of that; 0 where the polynomial says nothing new.
-    size : array of shape (n_rows,)
-        Length of the whole gradient, in spreads of the columns.
-    """
-
-    deviations: FloatArray
-    noise: FloatArray
-    directions: FloatArray
-    steepness: FloatArray
-    size: FloatArray
-
-    def replace_rows(self, rows: BoolArray, other: "Told") -> None:
-        """Take some rows from another polynomial with the same terms."""
-        for name in ("directions", "steepness", "size"):
-            getattr(self, name)[rows] = getattr(other, name)[rows]
-        for name in ("deviations", "noise"):
-            getattr(self, name)[:, rows] = getattr(other, name)[:, rows]
-
-
-@dataclass(frozen=True)
-class Constant(Found):
-    """A polynomial that is constant along trajectories.
-
-    Attributes
-    ----------
-    target : int
-        The column that is told by the others.
-    is_law : bool
-        Whether the polynomial has the same value on all trajectories.
-    told : Told
-    """
-
-    target: int
-    is_law: bool
-    told: Told
-
-
-class InvariantSearch:
-    """One search for the invariants of trajectories.
-
-    An invariant lets one column, its target, be written down from the others and from its level on
-    the trajectory. Several have as many targets, and tell them together: to first order, the target
-    of the next one moves with those of the known ones such that these stay constant.
-
-    Parameters
-    ----------
-    scaled : Scaled
-    resolution : array of shape (n_columns,)
-        Units of the last digits of the scaled columns.
-    degree : int
-    allowed : int array of shape (n_terms, n_columns) or None
-        Monomials that may appear.
-    rng : numpy.random.Generator
-    callback : callable, optional
-    """
-
-    def __init__(
-        self,
-        scaled: Scaled,
-        resolution: FloatArray,
-        degree: int,
-        allowed: IntArray | None,
-        rng: np.random.Generator,
-        callback: Callable[[int, float], object] | None,
-    ) -> None:
-        self.scaled, self.allowed, self.rng, self.callback = scaled, allowed, rng, callback
-        self.rows, self.groups, self.units = scaled.rows, scaled.groups, scaled.units
-        self.folds = hold_out(self.groups, rng)
-        resolution = np.maximum(resolution, INTEGRATION * scaled.spreads)
-        parts = np.split(self.rows, np.flatnonzero(np.diff(self.groups)) + 1)
-        alone = np.vstack([Cells(part, resolution).log_alone for part in parts])
-        #: The columns that may be a target.
-        self.series = {
-            j: Series(self.rows[:, j], self.groups, alone[:, j], scaled.spreads[j], resolution[j])
-            for j in np.flatnonzero(scaled.spreads > 0).tolist()
-        }
-        powers = highest_powers(self.rows, self.rows.std(axis=0))
-        self.terms = make_terms(self.rows, self.units, degree, powers, self.groups)
-        self.terms = self.terms.restrict(allowed)
-        self.found: list[Constant] = []
-        self._rejected: set[bytes] = set()
-        # Of the known polynomials: rows in which they say nothing, unit vectors along their
-        # gradients, their noise along these, and by how much their targets move with the columns.
-        self._quiet = np.zeros(len(self.rows), dtype=bool)
-        self._normals: list[FloatArray] = []
-        self._noise: list[FloatArray] = []
-        self._moved = np.zeros((len(self.rows), 0, len(self.units)))
-
-    def run(self) -> list[Constant]:
+    def run(self, report: Callable[[int, float], object]) -> list[Found]:
         """Find invariants until none is left that pays for itself."""
-        while self._run_once():
-            pass
+        powers = highest_powers(self.rows, self.rows.std(axis=0))
+        terms = make_terms(self.rows, self.units, self.degree, powers, self.groups)
+        terms = terms.restrict(self.allowed)
+        rejected: set[bytes] = set()
+        n_found = -1
+        while len(self.found) > n_found:
+            n_found = len(self.found)
+            report(n_found, 0.0)
+            for share, candidates in self._propose(self._leave_out_known(terms)):
+                report(n_found, share)
+                self._accept_all(candidates, rejected)
+                if len(self.found) > n_found:
+                    break
         return self.found
 
-    def _run_once(self) -> bool:
-        """Accept the next invariants: the shortest ones, at the lowest noise that has any."""
-        self._report(0.0)
-        terms = self._leave_out_known()
-        levels = self._choose_levels(terms)
-        attempts: list[Callable[[], list[IntArray]]] = [
-            partial(self._list_short, terms, noise, size) for size in (1, 2, 3) for noise in levels
-        ]
-        attempts += [partial(self._list_longer, terms, noise) for noise in levels]
-        attempts += [partial(self._eliminate, terms, noise, 3) for noise in levels]
-        for number, propose in enumerate(attempts):
-            self._report(number / len(attempts))
-            if self._accept_all(propose()):
-                return True
-        return False
+    def _propose(self, terms: Terms) -> Iterator[tuple[float, list[IntArray]]]:
+        """Yield the share of the search that is done, and sets of terms: the shortest first."""
+        ways: list[tuple[Callable[[Terms, int, float], list[IntArray]], int]]
+        ways = [(self._list_short, size) for size in (1, 2, 3)]
+        ways += [(self._list_longer, 2), (self._eliminate, 3)]
+        steps = list(product(ways, self._choose_levels(terms)))
+        for number, ((propose, size), noise) in enumerate(steps):
+            yield number / len(steps), propose(terms, size, noise)
 
-    def _report(self, share: float) -> None:
-        if self.callback is not None:
-            self.callback(len(self.found), share)
-
-    # --- Proposals --------------------------------------------------------------------------------
-
-    def _leave_out_known(self) -> Terms:
+    def _leave_out_known(self, terms: Terms) -> Terms:
         """Return the terms with gradients that known polynomials do not explain.
 
-        So what follows from these has no small extent.
+        What follows from these then has a large extent.
         """
-        known = np.zeros_like(self.terms.values)
-        for normal in self._normals:
-            slopes = differentiate_along(self.terms.exponents, self.rows, self.units * normal)
-            slopes *= np.sqrt(self.terms.weights)[:, None]
+        known = np.zeros_like(terms.values)
+        for normal in self.normals:
+            slopes = differentiate_along(terms.exponents, self.rows, self.units * normal)
+            slopes *= np.sqrt(terms.weights)[:, None]
             known += slopes.T @ slopes
-        return replace(
-            self.terms,
-            values=self.terms.values + ROUNDING * known,
-            gradients=self.terms.gradients - known,
-            known=known,
-        )
+        values, gradients = terms.values + ROUNDING * known, terms.gradients - known
+        return replace(terms, values=values, gradients=gradients, known=known)
 
     def _choose_levels(self, terms: Terms) -> FloatArray:
-        """Return noise levels, from that of the smallest polynomial to that of the columns."""
-        lows = [np.sqrt(ROUNDING)]
-        for degree in range(1, int(terms.degrees.max(initial=0)) + 1):
-            chosen = np.flatnonzero(terms.degrees <= degree)
-            if len(chosen) > min(len(self.rows) / 2, MOST_FACTORED):
-                break
-            if len(chosen):
-                lows.append(smallest_extent(terms.take(chosen)))
-        low = max(lows[0], min(lows[1:], default=0.0))
-        high = min(2 * max(self.scaled.level, INTEGRATION), NOISE_OF_CORRELATIONS)
-        n_steps = np.ceil(np.log(max(high / low, 0.1)) / np.log(STEP))
-        return np.asarray(low * STEP ** (np.arange(max(n_steps, 0)) + 0.5))
+        """Return noise levels, doubling from that of the smallest polynomial to the columns'."""
+        # Of more terms than half of the rows, some polynomials are small by chance.
+        most, low = min(len(self.rows) / 2, terms.factor.shape[1]), INTEGRATION
+        degrees = [d for d in np.unique(terms.degrees) if np.sum(terms.degrees <= d) <= most]
+        if degrees:
+            chosen = np.flatnonzero(terms.degrees <= degrees[-1])
+            low = max(low, smallest_extent(terms.take(chosen)))
+        high = min(2 * self.level, NOISE_OF_CORRELATIONS)
+        n_steps = np.ceil(np.log2(max(high / low, 1.0)))
+        return np.asarray(low * 2 ** (np.arange(n_steps) + 0.5))
 
-    def _list_short(self, terms: Terms, noise: float, size: int) -> list[IntArray]:
-        """Return sets of a few terms that carry a relation at a noise level."""
-        degree = int(terms.degrees.max(initial=0))
-        while degree > 1 and comb(int(np.sum(terms.degrees <= degree)), size) > MOST_SUPPORTS:
-            degree -= 1
+    def _list_short(self, terms: Terms, size: int, noise: float) -> list[IntArray]:
+        """Return sets of a few terms that carry a relation at a noise level.
+
+        They are of the highest degree at which all sets of this size can be tried.
+        """
+        for degree in np.unique(terms.degrees)[::-1]:
+            few = terms.take(np.flatnonzero(terms.degrees <= degree))
+            if comb(len(few.exponents), size) <= BLOCK:
+                supports = search_supports(few, noise, size)
+                return list(few.exponents[supports[np.argsort(few.extents(supports))[:JUDGED]]])
+        return []
+
+    def _list_longer(self, terms: Terms, degree: int, noise: float) -> list[IntArray]:
+        """Return sets of four terms, and longer ones of linear terms and those up to a degree."""
+        listed = self._list_short(terms, 4, noise)
+        linear = terms.take(np.flatnonzero(terms.degrees == 1))
+        if 1 < len(linear.exponents) <= linear.factor.shape[1]:
+            listed += [linear.exponents[list(each)] for each in shorten(linear, noise)]
+        return listed + self._eliminate(terms, degree, noise)
+
+    def _eliminate(self, terms: Terms, degree: int, noise: float) -> list[IntArray]:
+        """Return what is left of the terms up to a degree when needless ones are left out."""
         terms = terms.take(np.flatnonzero(terms.degrees <= degree))
-        if len(terms.exponents) < size or comb(len(terms.exponents), size) > MOST_SUPPORTS:
+        if not 0 < len(terms.exponents) <= MOST_ELIMINATED:
             return []
-        supports = search_supports(terms, noise, size)
-        if len(supports):
-            supports = supports[np.argsort(terms.extents(supports))[:MOST_CANDIDATES]]
-        return list(terms.exponents[supports])
+        support = eliminate(terms, noise)
+        return [] if support is None else [terms.exponents[list(support)]]
 
-    def _list_longer(self, terms: Terms, noise: float) -> list[IntArray]:
-        """Return sets of four terms, and of more where the terms are linear or quadratic."""
-        listed = self._list_short(terms, noise, 4)
-        linear = self.terms.take(np.flatnonzero(self.terms.degrees == 1))
-        if 1 < len(linear.exponents) <= MOST_FACTORED:
-            supports = [list(each) for each in shorten(linear, noise)]
-            listed += [linear.exponents[support] for support in supports]
-        return listed + self._eliminate(terms, noise, 2)
-
-    def _eliminate(self, terms: Terms, noise: float, degree: int) -> list[IntArray]:
-        """Return what is left of the terms of a degree when needless ones are left out."""
-        terms = terms.take(np.flatnonzero(terms.degrees <= degree))
-        starts = np.flatnonzero(terms.degrees == degree)
-        if not len(starts) or len(terms.exponents) > MOST_ELIMINATED:
-            return []
-        supports = set()
-        for start in self.rng.permutation(starts)[:MOST_STARTS]:
-            support = eliminate(terms, noise, int(start))
-            if support is not None and len(support) <= LONGEST:
-                supports.add(support)
-        return [terms.exponents[list(each)] for each in sorted(supports, key=len)]
-
-    # --- Decisions --------------------------------------------------------------------------------
-
-    def _accept_all(self, candidates: list[IntArray]) -> bool:
+    def _accept_all(self, candidates: list[IntArray], rejected: set[bytes]) -> None:
         """Accept candidates, the one with most bits first, until none is left that has enough."""
         if self.allowed is None:
             candidates = [part for each in candidates for part in divide(each)]
         judged = []
         for exponents in candidates:
             key = exponents.tobytes()
-            if key in self._rejected or not exponents.any(axis=1).all():  # 1 is constant
+            if key in rejected or not exponents.any(axis=1).all():  # 1 is constant
                 continue
             found = self.judge(exponents)
             if found is None:  # bits only become fewer
-                self._rejected.add(key)
+                rejected.add(key)
             else:
                 judged.append(found)
-        has_any = bool(judged)
         while judged:
-            best = max(judged, key=lambda each: each.bits)
-            self._accept(leave_out_terms(best, self.judge))
+            self.accept(self.leave_out_terms(max(judged, key=lambda each: each.bits)))
             again = [self.judge(each.relation.exponents) for each in judged]
             judged = [each for each in again if each is not None]
-        return has_any
-
-    def _accept(self, found: Constant) -> None:
-        told, target = found.told, found.target
-        scale = self._scale_residuals(told, target)
-        kind = int(found.is_law)
-        self._quiet |= ~(told.noise[kind] * scale <= UNINFORMATIVE * self.scaled.spreads[target])
-        length = np.where(told.steepness > 0, told.steepness, 1.0)
-        self.found.append(found)
-        self._normals.append(told.directions / length[:, None])
-        self._noise.append(told.deviations[kind])
-        normals = np.stack(self._normals, axis=1)
-        by_targets = normals[:, :, [each.target for each in self.found]]
-        by_targets[self._quiet] = np.eye(len(self.found))
-        self._moved = np.asarray(np.linalg.solve(by_targets, normals))
-
-    def _scale_residuals(self, told: Told, target: int) -> FloatArray:
-        """Return by how much the target changes with a deviation of 1; infinite if not at all.
-
-        The targets of known polynomials move with it, so that these stay constant.
-        """
-        targets = [each.target for each in self.found]
-        along = np.sum(told.directions[:, targets] * self._moved[:, :, target], axis=1)
-        slopes = np.abs(told.directions[:, target] - along)
-        known = (slopes > 0) & (told.steepness > 0)
-        lengths = self.units[target] * told.steepness
-        return np.asarray(np.divide(lengths, slopes, out=np.full(len(slopes), np.inf), where=known))
-
-    def judge(self, exponents: IntArray) -> Constant | None:
-        """Return what speaks for a set of terms with its best target, if it is enough."""
-        values = evaluate(exponents, self.rows)
-        gradients = differentiate(exponents, self.rows, self.units)
-
-        def fit(rows: BoolArray) -> Relation:
-            weights = np.ones(int(rows.sum()))
-            return fit_terms(exponents, values[rows], gradients[rows], weights, self.groups[rows])
-
-        everything = np.ones(len(values), dtype=bool)
-        relation = fit(everything)
-
-        def tell(coefficients: FloatArray, known: BoolArray) -> Told:
-            known = known & relation.sound
-            return self._tell(
-                values @ coefficients, gradients @ coefficients, known, relation.sound
-            )
-
-        told = tell(relation.coefficients, everything)
-        kept = relation.sound & (told.steepness > 0)
-        if kept.sum() <= len(exponents):
-            return None
-        deviations, has_noise = told.deviations[0, kept], told.noise[0, 0] > INTEGRATION
-        groups = self.groups[kept]
-        if has_noise and (
-            is_drift(deviations, groups) or is_state(deviations, self.rows[kept], groups)
-        ):
-            return None
-        if self._find_target(relation, told) is None:
-            return None
-        held_out = tell(relation.coefficients, everything)
-        for fold in range(self.folds.max() + 1):
-            out = self.folds == fold
-            held_out.replace_rows(out, tell(fit(~out).coefficients, ~out))
-        found = self._find_target(relation, held_out)
-        if found is None:
-            return None
-        bits, target, is_law, stride = found
-        terms = center(values, self.groups, weigh_rows(relation.gradients, relation.sound))
-        if not relation.coefficients.all():
-            return None
-        law = write_equation(relation, self.scaled.sizes, terms, self.scaled.names)
-        noise = np.maximum(told.noise[int(is_law)], INTEGRATION) * told.steepness * stride**0.5
-        noise[~relation.sound] = np.inf
-        bits -= measure_coefficients(law, terms * relation.coefficients, noise)
-        if bits < ENOUGH_BITS:
-            return None
-        return Constant(relation, law, bits, target, is_law, told)
-
-    def _tell(
-        self, values: FloatArray, slopes: FloatArray, known: BoolArray, sound: BoolArray
-    ) -> Told:
-        """Return what a polynomial says whose level on all trajectories known rows tell."""
-        length = np.linalg.norm(slopes, axis=1)
-        weights = weigh_rows(slopes, sound)
-        common = np.average(values[known], weights=weights[known])
-        deviations = np.array(
-            [center(values[:, None], self.groups, weights)[:, 0], values - common]
-        )
-        directions = slopes
-        for normal, noise in zip(self._normals, self._noise, strict=True):
-            along = np.sum(slopes * normal, axis=1)
-            deviations = deviations - along * noise
-            directions = directions - along[:, None] * normal
-        steepness = np.linalg.norm(directions, axis=1)
-        steepness[self._quiet | (steepness <= SAME_DIRECTION * length)] = 0.0
-        deviations = deviations / np.where(steepness > 0, steepness, 1.0)
-        known = known & (steepness > 0)
-        levels = np.sqrt(np.mean(deviations[:, known] ** 2, axis=1)) if known.any() else np.ones(2)
-        noise = np.repeat(levels[:, None], len(values), axis=1)
-        moves = self.units > 0
-        spreads = self.scaled.spreads[moves] / self.units[moves]
-        size = np.linalg.norm(slopes[:, moves] * spreads, axis=1)
-        return Told(deviations, noise, directions, steepness, size)
-
-    @np.errstate(invalid="ignore")  # infinite scales where the derivative is zero
-    def _find_target(self, relation: Relation, told: Told) -> tuple[float, int, bool, int] | None:
-        """Return the bits, the target, whether all have one level, and the distance of rows.
-
-        The bits are those without the coefficients.
-        """
-        best: tuple[float, int, bool, int] | None = None
-        length = measure_terms(relation.exponents)
-        for j in self.series.keys() - {each.target for each in self.found}:
-            scale = self._scale_residuals(told, j)
-            told_rows = np.isfinite(scale)
-            if not told_rows.any():
-                continue
-            per_length = np.divide(
-                scale, told.steepness, out=np.full(len(scale), np.inf), where=told_rows
-            )
-            correlated = NOISE_OF_CORRELATIONS * told.size * per_length
-            for is_law in (False, True):
-                off, noise = told.deviations[int(is_law)], told.noise[int(is_law)]
-                bits, stride = self.series[j].measure(
-                    np.abs(off) * scale, noise * scale, correlated, relation.exponents, j,
-                    has_levels=not is_law,
-                )  # fmt: skip
-                bits -= length
-                if bits > (ENOUGH_BITS if best is None else best[0]):
-                    best = bits, j, is_law, stride
-        return best
 
 
 def discover_invariants(
@@ -630,7 +324,7 @@ def discover_invariants(
     terms : sequence of str, optional
         Monomials that may appear, such as ``["x^2", "y^2", "x*y"]``; by default all.
     random_state : int, optional
-        Seed of the permutations that p-values are computed from.
+        Seed of the choice of trajectories that are held out together.
     callback : callable, optional
         Called with the number of invariants and laws that are found so far, and the share of the
         search for the next one that is done, 0 to 1.
@@ -661,29 +355,27 @@ def discover_invariants(
     whole = take_trajectories(X, groups, feature_names)
     if len(whole) < 2:
         raise ValueError(
-            f"invariants need at least 2 trajectories of {FEWEST_ROWS} rows or more, got "
+            f"invariants need at least 2 trajectories of {SMOOTH + 1} rows or more, got "
             f"{len(whole)}; the relations of a single one are found by discover"
         )
-    allowed = None if terms is None else parse_terms(terms, whole.names, "terms")
+    allowed = None if terms is None else parse_terms(terms, whole.names)
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    scaled = _scale(whole)
     degree = choose_terms(len(whole.names), max_degree, allowed, whole.notes)
     refuse_sizes(whole.names, whole.values, degree, whole.describe_row)
-    found: list[Constant] = []
-    if scaled.units.any():
-        chosen = np.arange(0, len(whole.values), -(-len(whole.values) // SEARCHED_ROWS))
-        digits = np.array([find_resolution(each) for each in whole.values[chosen].T])
-        some = replace(scaled, rows=scaled.rows[chosen], groups=scaled.groups[chosen])
-        search = InvariantSearch(some, digits / scaled.sizes, degree, allowed, rng, callback)
-        found = search.run()
-    equations = [_make_invariant(each, scaled, whole) for each in found if not each.is_law]
-    laws = [_make_law(each, scaled, whole) for each in found if each.is_law]
+    every = _scale(whole, degree, allowed, rng)
+    some = slice(None, None, -(-len(every.rows) // SEARCHED_ROWS))
+    search = replace(
+        every, rows=every.rows[some], groups=every.groups[some], folds=every.folds[some]
+    )
+    found = search.run(callback or (lambda n_found, share: None)) if every.units.any() else []
+    equations = [_make_invariant(each, every, whole) for each in found if not each.is_law]
+    laws = [_make_law(each, every, whole) for each in found if each.is_law]
     extents = [law.extent for law in (*equations, *laws)]
     level = float(np.sqrt(np.mean(np.square(extents)))) if extents else float("nan")
     return Invariants(
         tuple(equations),
         tuple(laws),
-        0.0 if level < EXACT else level,
+        0.0 if level < SAME else level,
         whole.names,
         whole.labels,
         len(whole.values),
@@ -691,36 +383,46 @@ def discover_invariants(
     )
 
 
-def _scale(whole: Trajectories) -> Scaled:
+def _scale(
+    whole: Trajectories, degree: int, allowed: IntArray | None, rng: np.random.Generator
+) -> InvariantSearch:
     """Scale the columns, and set those that are constant along trajectories to their means.
 
     A unit of noise is the spread of a column within trajectories times the ratio of its noise, as
     differences in time show it, to that of the other columns.
     """
+    still = whole.find_still()
     sizes = np.sqrt(np.mean(whole.values**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     rows = whole.values / sizes
     within = center(rows, whole.groups, np.ones(len(rows)))
-    spreads = within.std(axis=0)
-    for j, name in enumerate(whole.names):
-        still = spreads[j] <= STILL * rows[:, j].std()
-        if spreads[j] <= CONSTANT or (still and not is_drift(within[:, j], whole.groups)):
-            rows[:, j] -= within[:, j]
-            spreads[j] = 0.0
-            whole.notes.append(f"{name} is constant along each trajectory")
-    units, level = spreads.copy(), 0.0
-    if (moves := spreads > 0).any():
-        relative = estimate_noise(rows, whole.groups)[moves] / spreads[moves]
-        level = float(np.sqrt(np.mean(relative**2)))
-        if level > 0:
-            units[moves] *= np.clip(relative / level, 1 / MOST_UNEVEN, MOST_UNEVEN)
-    return Scaled(rows, whole.groups, whole.names, sizes, spreads, units, level)
+    rows[:, still] -= within[:, still]
+    spreads = np.where(still, 0.0, within.std(axis=0))
+    noise = estimate_noise(rows, whole.groups)[~still] / spreads[~still]
+    relative = np.maximum(noise, INTEGRATION)
+    level = float(np.sqrt(np.mean(relative**2))) if len(relative) else 0.0
+    units = spreads.copy()
+    units[~still] *= relative / level
+    some = whole.values[:: -(-len(rows) // SEARCHED_ROWS)]
+    digits = np.array([find_resolution(column) for column in some.T]) / sizes
+    return InvariantSearch(
+        rows, whole.groups, hold_out(whole.groups, rng), whole.names, sizes, spreads, units,
+        np.maximum(digits, INTEGRATION * spreads), INTEGRATION, 1, True, level, degree, allowed,
+    )  # fmt: skip
 
 
-def _make_invariant(found: Constant, scaled: Scaled, whole: Trajectories) -> Invariant:
+def _fit(
+    every: InvariantSearch, exponents: IntArray, groups: IntArray | None
+) -> tuple[Relation, Law]:
+    """Fit a polynomial to all rows, minus its means along trajectories if there are groups."""
+    relation = fit_relation(every.rows, every.units, exponents, np.ones(len(every.rows)), groups)
+    _, law = every.write(relation, evaluate(exponents, every.rows), groups)
+    return relation, law
+
+
+def _make_invariant(found: Found, every: InvariantSearch, whole: Trajectories) -> Invariant:
     """Fit an invariant to all rows, and write it in the units of the columns."""
-    relation, terms = scaled.fit(found.relation.exponents)
-    law = write_equation(relation, scaled.sizes, terms, scaled.names)
+    relation, law = _fit(every, found.relation.exponents, every.groups)
     signs = np.sign(law.coefficients)
     highest = signs[np.argmax(law.exponents.sum(axis=1) == law.degree)]
     coefficients = law.coefficients * (np.sign(signs.sum()) or highest)
@@ -738,14 +440,12 @@ def _make_invariant(found: Constant, scaled: Scaled, whole: Trajectories) -> Inv
     )  # fmt: skip
 
 
-def _make_law(found: Constant, scaled: Scaled, whole: Trajectories) -> Law:
+def _make_law(found: Found, every: InvariantSearch, whole: Trajectories) -> Law:
     """Return a polynomial that has the same value on all trajectories as a law."""
-    invariant = _make_invariant(found, scaled, whole)
+    invariant = _make_invariant(found, every, whole)
     exponents = invariant.exponents
     error = float(np.std(invariant.levels, ddof=1) / np.sqrt(len(invariant.levels)))
-    if abs(np.mean(invariant.levels)) > 4 * error:
+    if abs(np.mean(invariant.levels)) > OUTLYING * error:
         exponents = np.vstack([exponents, np.zeros((1, exponents.shape[1]), dtype=np.intp)])
-    relation = fit_relation(scaled.rows, scaled.units, exponents, np.ones(len(scaled.rows)))
-    terms = evaluate(exponents, scaled.rows)
-    law = write_equation(relation, scaled.sizes, terms, scaled.names)
+    _, law = _fit(every, exponents, None)
     return replace(law, p_value=found.p_value, bits=found.bits)

@@ -7,22 +7,18 @@ square relative to that of Q. Rational equations dx/dt = -P(x) / Q(x) are polyno
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import plain_symbol, printable
-from vanishing.laws.cells import Cells
-from vanishing.laws.fit import Relation, evaluate, fit_terms
+from vanishing.laws.fit import evaluate
 from vanishing.laws.law import Equations, Law, check_rows
-from vanishing.laws.model import ENOUGH_BITS, NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     HIGHEST_DEGREE,
-    MOST_FACTORED,
-    Terms,
-    center,
     check_options,
     even_weights,
     highest_powers,
@@ -31,41 +27,26 @@ from vanishing.laws.search import (
 from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
     FOLDS,
+    JUDGED,
+    LONGEST,
+    SMOOTH,
     Found,
-    Series,
+    Judge,
     Trajectories,
     choose_terms,
     divide,
     estimate_noise,
     hold_out,
-    is_state,
-    leave_out_terms,
-    measure_coefficients,
-    measure_terms,
     parse_terms,
     take_trajectories,
-    write_equation,
 )
+from vanishing.levels import BLOCK, ROUNDING, SAME
 from vanishing.polynomials.monomials import monomials
 
-#: Rows below which a trajectory has no derivatives, and averages below which there is no equation.
-FEWEST_TIMES, FEWEST_AVERAGES = 15, 30
-#: Relative spread below which a column is constant.
-CONSTANT = 1e-12
-#: Half width of a test function, relative to that of the best local polynomials.
-WIDTH = 0.7
-#: Rows on each side of one at which polynomials are fitted to the rows around it.
-HALF_WIDTHS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64)
-#: Degree of these polynomials, and of those that show the error they make.
-SMOOTH, SMOOTHER = 4, 6
-#: Sets of terms that are kept of each size when equations are compared, and that are looked at.
-KEPT, COMPARED = 200, 10_000
 #: Resolution of a derivative, relative to its spread: errors of local polynomials.
 LOCAL = 1e-3
-#: Averages that have rows in common with the next.
-OVERLAPPING = 4
-#: Sets of each size that are judged, and terms of the longest equation.
-FITTED, LONGEST = 30, 10
+#: Sets of terms of one size that are compared, which takes a tenth of a second.
+COMPARED = 5000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,8 +67,7 @@ class Ode(Law):
         Root mean square error of the derivative that the equation leaves, relative to the spread of
         the derivative, both averaged with test functions.
     p_value : float
-        How likely the equation holds as well on trajectories that it was not fitted to if one of
-        its columns is shuffled; corrected for the number of candidates.
+        How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the averages for which it holds.
     bits, resolution, logs, n_broken : float, None, None, 0
@@ -237,50 +217,53 @@ class Odes(Equations):
         return f"{count} for {columns} of {runs}."
 
 
-@dataclass(frozen=True)
-class Smoothed:
-    """Columns and their derivatives at rows that have enough neighbours.
+class Smoothed(NamedTuple):
+    """Columns and their derivatives at rows that have enough neighbors.
 
-    Attributes
-    ----------
-    values, derivatives : arrays of shape (n_rows, n_columns)
-    groups : int array of shape (n_rows,)
-    errors : array of shape (n_columns,)
-        Root mean square errors of the derivatives.
-    half_widths : int array of shape (n_columns,)
-        Neighbours on each side that were used.
+    ``half_widths`` are those of the test functions that the rest of the noise is averaged with.
     """
 
     values: FloatArray
     derivatives: FloatArray
     groups: IntArray
-    errors: FloatArray
     half_widths: IntArray
 
 
 def smooth(whole: Trajectories) -> Smoothed:
     """Estimate the derivatives of trajectories by local polynomials.
 
-    A polynomial of degree 4 in time is fitted to the rows around each row. Many rows leave little
-    noise, few rows little error of the polynomial. For each column the number with the smallest
-    estimated error of the derivative is found. The values and derivatives are those of a third of
-    it: they have more noise and less error of the polynomial, and the noise goes when equations are
-    averaged over the rest.
+    A polynomial in time is fitted to the rows around each row. Many rows leave little noise, few
+    rows little error of the polynomial. For each column the number with the smallest estimated
+    error of the derivative is found. The values and derivatives are those of a third of it: they
+    have more noise and less error of the polynomial, and the noise goes when equations are averaged
+    over the rest.
     """
     assert whole.times is not None
     noise = estimate_noise(whole.values, whole.groups)
     series = list(zip(whole.split(whole.values), whole.split(whole.times), strict=True))
-    shortest = min(len(times) for _, times in series)
-    widths = np.array([half for half in HALF_WIDTHS if half == 3 or 6 * half + 3 <= shortest])
-    fits, risks = [], []
-    for half in widths:
-        parts = [_smooth_one(values, times, half) for values, times in series]
+    half = SMOOTH // 2 + 1  # enough rows for the polynomials that show the error of the others
+    halves: list[int] = []
+    risks: list[FloatArray] = []
+    fits = []
+    # Wider windows are tried as long as they are better for some column and short for trajectories.
+    while not halves or (
+        np.argmin(risks, axis=0).max() == len(risks) - 1
+        and 3 * (2 * half + 1) <= min(len(times) for _, times in series)
+    ):
+        parts = [
+            _smooth_rows(values, times, half, rows)
+            for values, times in series
+            for rows in _list_blocks(len(values), half)
+        ]
         values, slopes, gaps, noise_of_slope, noise_of_gap = map(
             np.concatenate, zip(*parts, strict=True)
         )
         bias = np.mean(gaps**2, axis=0) - noise**2 * np.mean(noise_of_gap**2)
         risks.append(np.maximum(bias, 0) + noise**2 * np.mean(noise_of_slope**2))
         fits.append((values, slopes))
+        halves.append(half)
+        half += max(1, half // 4)
+    widths = np.array(halves)
     best = np.argmin(risks, axis=0)
     narrow = np.searchsorted(widths, widths[best] / 3)
     kept = _inside(whole.groups, int(widths[narrow].max()))
@@ -289,12 +272,12 @@ def smooth(whole: Trajectories) -> Smoothed:
         rows = kept[_inside(whole.groups, int(widths[choice]))]
         columns.append([each[rows, j] for each in fits[choice]])
     values, derivatives = np.transpose(columns, (1, 2, 0))
-    errors = np.sqrt(np.min(risks, axis=0))
-    return Smoothed(values, derivatives, whole.groups[kept], errors, widths[best])
+    rest = np.maximum(widths[best] - widths[narrow], 1)
+    return Smoothed(values, derivatives, whole.groups[kept], rest)
 
 
 def _inside(groups: IntArray, half: int) -> BoolArray:
-    """Return the rows with half as many neighbours on each side, or more."""
+    """Return the rows with half as many neighbors on each side, or more."""
     quarter = half // 2
     inside = np.zeros(len(groups), dtype=bool)
     inside[quarter : len(groups) - quarter] = (
@@ -303,33 +286,34 @@ def _inside(groups: IntArray, half: int) -> BoolArray:
     return inside
 
 
-def _smooth_one(
-    values: FloatArray, times: FloatArray, half: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Fit polynomials to the rows around each row of one trajectory.
+def _list_blocks(n_rows: int, half: int) -> list[IntArray]:
+    """Return the rows of a trajectory that have derivatives, in blocks of limited windows.
 
-    Near the ends the row is not in the middle. Those nearest to them, where derivatives are
-    noisiest, are left out.
-
-    Returns
-    -------
-    values, derivatives : arrays of shape (n_kept, n_columns)
-    gaps : array of shape (n_kept, n_columns)
-        By how much the derivatives of polynomials of a higher degree differ.
-    noise_of_slope, noise_of_gap : arrays of shape (n_kept,)
-        Standard deviations of derivatives and gaps, for noise of size 1.
+    Those nearest to the ends, where derivatives are noisiest, are left out.
     """
-    rows = np.arange(half // 2, len(values) - half // 2)
+    rows = np.arange(half // 2, n_rows - half // 2)
+    return np.array_split(rows, -(-len(rows) * 2 * half // BLOCK))
+
+
+def _smooth_rows(
+    values: FloatArray, times: FloatArray, half: int, rows: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Fit polynomials to the rows around some rows, which near the ends are not in the middle.
+
+    Returns values, derivatives, by how much the derivatives of polynomials of a higher degree
+    differ, and the standard deviations of the last two for noise of size 1.
+    """
     starts = np.clip(rows - half, 0, len(values) - 2 * half - 1)
     windows = np.arange(2 * half + 1) + starts[:, None]
     centred = times[windows] - times[rows, None]
     steps = np.diff(times)
     number = np.arange(len(rows))
-    if np.ptp(steps) <= 1e-6 * steps.max():  # the weights depend on the place in the window only
+    # The weights of evenly spaced rows depend on the place in the window only.
+    if np.ptp(steps) <= SAME * steps.max():
         _, first, number = np.unique(rows - starts, return_index=True, return_inverse=True)
         centred = centred[first]
     scale = np.abs(centred).max(axis=1)
-    powers = (centred / scale[:, None])[:, :, None] ** np.arange(SMOOTHER + 1)
+    powers = (centred / scale[:, None])[:, :, None] ** np.arange(SMOOTH + 3)
     weights = np.linalg.pinv(powers[:, :, : SMOOTH + 1])[:, :2]
     value, slope = weights[:, 0], weights[:, 1] / scale[:, None]
     gap = slope - np.linalg.pinv(powers)[:, 1] / scale[:, None]
@@ -344,77 +328,58 @@ def _smooth_one(
     return combine(value), combine(slope), combine(gap), size(slope), size(gap)
 
 
-def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray]:
+def average(groups: IntArray, half: int) -> tuple[csr_array, IntArray, int]:
     """Return the weights of averages over rows of one trajectory, and its number for each.
 
-    The weights are those of a test function (1 - u²)² with ``half`` rows on each side.
+    The weights are those of a test function (1 - u²)² with ``half`` rows on each side. The last
+    result is the distance of averages that have no rows in common.
     """
     u = np.linspace(-1, 1, 2 * half + 3)[1:-1]
     weights = (1 - u**2) ** 2
     weights /= weights.sum()
     middles = np.flatnonzero(_inside(groups, 2 * half))
     place = middles - np.searchsorted(groups, groups[middles])
-    middles = middles[(place - half) % max(1, half // 2) == 0]
+    step = -(-half // 2)
+    middles = middles[(place - half) % step == 0]
     columns = middles[:, None] + np.arange(-half, half + 1)
-    rows = np.broadcast_to(np.arange(len(middles))[:, None], columns.shape)
-    values = np.broadcast_to(weights, columns.shape)
-    matrix = coo_array(
-        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(len(middles), len(groups))
-    )
-    return matrix.tocsr(), groups[middles]
+    places = np.tile(weights, len(middles)), columns.ravel(), len(u) * np.arange(len(middles) + 1)
+    matrix = csr_array(places, shape=(len(middles), len(groups)))
+    return matrix, groups[middles], -(-2 * half // step)
 
 
-class OdeSearch:
+@dataclass
+class OdeSearch(Judge):
     """One search for the equation of a derivative, which is the last column.
 
     An equation holds at every time, so its terms may be averaged with a test function, over as many
     rows as it takes to get rid of the noise (the weak form). The derivative is the target: its
-    noise is the one that counts.
-
-    Parameters
-    ----------
-    data : array of shape (n, n_columns)
-        Divided by ``sizes``.
-    sizes : array of shape (n_columns,)
-    names : tuple of str
-    averages : sparse array of shape (n_rows, n)
-    groups, folds : int arrays of shape (n_rows,)
-        Trajectory of each average, and the part that it is held out with.
-    exponents : int array of shape (n_terms, n_columns)
-        Monomials that may appear.
-    may_divide : bool
-        Whether terms may be divided by a common factor.
+    noise is the one that counts. ``averages`` are the weights of rows of ``data``, the columns
+    divided by ``sizes``.
     """
 
-    def __init__(
-        self,
-        data: FloatArray,
-        sizes: FloatArray,
-        names: tuple[str, ...],
-        averages: csr_array,
-        groups: IntArray,
-        folds: IntArray,
-        exponents: IntArray,
-        may_divide: bool,
-    ) -> None:
-        self.data, self.averages, self.groups, self.folds = data, averages, groups, folds
-        self.exponents, self.may_divide = exponents, may_divide
-        self.sizes, self.names = sizes, names
-        self.rows = averages @ data
-        derivative = self.rows[:, -1]
-        self.unit = float(derivative.std())
-        resolution = LOCAL * self.unit
-        alone = Cells(derivative[:, None], np.array([resolution])).log_alone[:, 0]
-        self.series = Series(derivative, groups, alone, self.unit, resolution, OVERLAPPING)
+    data: FloatArray
+    averages: csr_array
 
-    def run(self, report: Callable[[float], object]) -> Found | None:
+    def evaluate(self, exponents: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages of terms, and their gradients, which are those by the derivative."""
+        own = np.flatnonzero(exponents[:, -1])
+        lower = exponents[own] - np.eye(len(self.names), dtype=np.intp)[-1]
+        gradients = np.zeros((len(self.rows), len(self.names), len(exponents)))
+        gradients[:, -1, own] = self.averages @ (
+            evaluate(lower, self.data) * (exponents[own, -1] * self.units[-1])
+        )
+        return self.averages @ evaluate(exponents, self.data), gradients
+
+    def run(
+        self, exponents: IntArray, may_divide: bool, report: Callable[[float], object]
+    ) -> Found | None:
         """Return the equation with most bits; longer ones are tried as long as they have more."""
         best: Found | None = None
         seen: set[bytes] = set()
-        for size, supports in enumerate(find_supports(self._make_terms(), LONGEST), 2):
+        for size, supports in enumerate(self._find_supports(exponents), 2):
             report(size / LONGEST)
-            for exponents in self.exponents[supports[:FITTED]]:
-                shortest = divide(exponents)[0] if self.may_divide else exponents
+            for terms in exponents[supports[:JUDGED]]:
+                shortest = divide(terms)[0] if may_divide else terms
                 if shortest.tobytes() not in seen:
                     seen.add(shortest.tobytes())
                     found = self.judge(shortest)
@@ -422,103 +387,40 @@ class OdeSearch:
                         best = found
             if best is not None and len(best.relation.exponents) < size - 1:
                 break
-        return None if best is None else leave_out_terms(best, self.judge)
+        return None if best is None else self.leave_out_terms(best)
 
-    def _make_terms(self) -> Terms:
-        values, slopes = self.evaluate(self.exponents)
-        weights = even_weights(values.T)
-        roots = np.sqrt(weights)[:, None]
-        values, slopes = roots * values, roots * slopes
-        factor = np.asarray(np.linalg.qr(values[:, :MOST_FACTORED], mode="r"))
-        return Terms(self.exponents, values.T @ values, slopes.T @ slopes, factor, weights)
+    def _find_supports(self, exponents: IntArray) -> Iterator[IntArray]:
+        """Yield sets of 2, 3, ... terms in which a polynomial is small, the best ones first.
 
-    def evaluate(self, exponents: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return averages of terms, and of their slopes by the derivative, for one spread of it."""
-        lower = exponents - np.eye(self.data.shape[1], dtype=np.intp)[-1]
-        own = np.flatnonzero(exponents[:, -1])
-        slopes = np.zeros((self.averages.shape[0], len(exponents)))
-        slopes[:, own] = self.averages @ (
-            evaluate(lower[own], self.data) * (exponents[own, -1] * self.unit)
-        )
-        return self.averages @ evaluate(exponents, self.data), slopes
-
-    def judge(self, exponents: IntArray) -> Found | None:
-        """Return the bits that an equation saves on trajectories that it was not fitted to."""
-        values, slopes = self.evaluate(exponents)
-        gradients = np.zeros((len(values), self.data.shape[1], len(exponents)))
-        gradients[:, -1] = slopes
-
-        def fit(rows: BoolArray) -> Relation:
-            return fit_terms(exponents, values[rows], gradients[rows], np.ones(int(rows.sum())))
-
-        def deviate(relation: Relation) -> FloatArray:
-            off, slope = np.abs([each @ relation.coefficients for each in (values, slopes)])
-            found = np.divide(off, slope, out=np.full(len(off), np.inf), where=slope > 0)
-            return np.asarray(found)
-
-        relation = fit(np.ones(len(values), dtype=bool))
-        bits, _ = self._measure(deviate(relation), np.full(len(values), relation.noise), exponents)
-        sound = relation.sound
-        if bits < ENOUGH_BITS or (
-            relation.noise > LOCAL
-            and is_state(
-                relation.deviations[sound], self.rows[sound], self.groups[sound], OVERLAPPING
-            )
-        ):
-            return None
-        held_out, noise = np.empty((2, len(values)))
-        for fold in range(self.folds.max() + 1):
-            out = self.folds == fold
-            fitted = fit(~out)
-            held_out[out], noise[out] = deviate(fitted)[out], fitted.noise
-        bits, stride = self._measure(held_out, noise, exponents)
-        # A term without a coefficient is not one of the equation.
-        if bits < ENOUGH_BITS or not relation.coefficients.all():
-            return None
-        law = write_equation(relation, self.sizes, values, self.names, LOCAL)
-        noise = np.abs(slopes @ relation.coefficients) * max(relation.noise, LOCAL)
-        noise[~sound] = np.inf
-        bits -= measure_coefficients(law, values * relation.coefficients, noise * stride**0.5)
-        return Found(relation, law, bits) if bits >= ENOUGH_BITS else None
-
-    def _measure(
-        self, off: FloatArray, noise: FloatArray, exponents: IntArray
-    ) -> tuple[float, int]:
-        """Return the bits without those of the coefficients, and the distance of the rows."""
-        correlated = np.full(len(off), NOISE_OF_CORRELATIONS * self.unit)
-        bits, stride = self.series.measure(
-            off * self.unit, noise * self.unit, correlated, exponents, -1, has_levels=False,
-        )  # fmt: skip
-        return bits - measure_terms(exponents), stride
-
-
-def find_supports(terms: Terms, longest: int) -> Iterator[IntArray]:
-    """Yield sets of 2, 3, ... terms in which a polynomial is small, the best ones first.
-
-    Each set of one size is extended by every other term, and the best ones are kept: those with a
-    small c'Ac / c'Bc for some coefficients c.
-    """
-    n_terms = len(terms.exponents)
-    scale = 1 / np.sqrt(np.diag(terms.values))
-    values, gradients = (scale[:, None] * each * scale for each in (terms.values, terms.gradients))
-    values += 1e-13 * np.eye(n_terms)  # makes it positive definite
-    kept = max(1, min(KEPT, COMPARED // n_terms))
-    supports = np.flatnonzero(terms.exponents[:, -1])[:, None]
-    for _ in range(2, min(longest, n_terms) + 1):
-        every = np.repeat(np.arange(n_terms), len(supports))[:, None]
-        extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
-        extended = np.unique(extended[(np.diff(extended) > 0).all(axis=1)], axis=0)
-        block = extended[:, :, None], extended[:, None, :]
-        try:
-            root = np.linalg.cholesky(values[block])
-        except np.linalg.LinAlgError:
-            break
-        # The largest eigenvalue of A⁻¹B is the reciprocal of the smallest ratio.
-        half = np.linalg.solve(root, gradients[block])
-        whole = np.linalg.solve(root, np.swapaxes(half, 1, 2))
-        largest = np.linalg.eigvalsh(whole)[:, -1]
-        supports = extended[np.argsort(-largest, kind="stable")[:kept]]
-        yield supports
+        Each set of one size is extended by every other term, and the best ones are kept: those with
+        a small c'Ac / c'Bc for some coefficients c, where A and B are the mean products of the
+        values and of their slopes.
+        """
+        values, gradients = self.evaluate(exponents)
+        roots = np.sqrt(even_weights(values.T))[:, None]
+        scale = roots / np.linalg.norm(roots * values, axis=0)
+        values, slopes = values * scale, gradients[:, -1] * scale
+        n_terms = len(exponents)
+        # A is positive definite for all that rounding errors may do.
+        products = values.T @ values + n_terms * len(values) * ROUNDING * np.eye(n_terms)
+        squares = slopes.T @ slopes
+        supports = np.flatnonzero(exponents[:, -1])[:, None]
+        for _ in range(2, min(LONGEST, n_terms) + 1):
+            every = np.repeat(np.arange(n_terms), len(supports))[:, None]
+            extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
+            extended = np.unique(extended[(np.diff(extended) > 0).all(axis=1)], axis=0)
+            block = extended[:, :, None], extended[:, None, :]
+            try:
+                root = np.linalg.cholesky(products[block])
+            except np.linalg.LinAlgError:
+                break
+            # The largest eigenvalue of A⁻¹B is the reciprocal of the smallest ratio.
+            half = np.linalg.solve(root, squares[block])
+            whole = np.linalg.solve(root, np.swapaxes(half, 1, 2))
+            largest = np.linalg.eigvalsh(whole)[:, -1]
+            kept = max(1, COMPARED // n_terms)
+            supports = extended[np.argsort(-largest, kind="stable")[:kept]]
+            yield supports
 
 
 def discover_odes(
@@ -560,7 +462,7 @@ def discover_odes(
         for each column; by default all. Terms without a derivative make up the right-hand side
         of dx/dt = .... Powers of a derivative appear only if they are named here.
     random_state : int, optional
-        Seed of the permutations that p-values are computed from.
+        Seed of the choice of trajectories that are held out together.
     callback : callable, optional
         Called with the number of equations that are found so far, and the share of the search for
         the next one that is done, 0 to 1.
@@ -594,16 +496,11 @@ def discover_odes(
     whole = take_trajectories(X, groups, feature_names, t)
     _check_times(whole)
     targets = _choose_targets(whole, terms)
-    smoothed = smooth(whole) if targets else None
+    smoothed = smooth(whole)
     rng = np.random.default_rng(0 if random_state is None else random_state)
     equations: list[Ode] = []
     for j, supports in targets.items():
-        assert smoothed is not None
-
-        def report(share: float, n_found: int = len(equations)) -> None:
-            if callback is not None:
-                callback(n_found, share)
-
+        report = partial(callback or (lambda n_found, share: None), len(equations))
         found = _find(whole, smoothed, j, max_degree, supports, rng, report)
         if found is not None:
             equations.append(found)
@@ -612,20 +509,19 @@ def discover_odes(
 
 
 def _check_times(whole: Trajectories) -> None:
+    fewest = 2 * (SMOOTH + 3) + 1  # two windows of the finer polynomials, and a row between
     if not len(whole):
-        raise ValueError(
-            f"X has no trajectory of {FEWEST_TIMES} rows or more: too few for derivatives"
-        )
+        raise ValueError(f"X has no trajectory of {fewest} rows or more: too few for derivatives")
     if whole.times is None:
         raise ValueError(
             "derivatives need times: give the time between two rows as t, or all times"
         )
     refuse_sizes(["t"], whole.times[:, None], HIGHEST_DEGREE, whole.describe_row)
     for label, times in zip(whole.labels, whole.split(whole.times), strict=True):
-        if len(times) < FEWEST_TIMES:
+        if len(times) < fewest:
             raise ValueError(
-                f"trajectory {label!r} has {len(times)} rows, but derivatives need "
-                f"{FEWEST_TIMES} or more; leave it out"
+                f"trajectory {label!r} has {len(times)} rows, but derivatives need {fewest} or "
+                "more; leave it out"
             )
         if not (np.diff(times) > 0).all():
             raise ValueError(
@@ -636,12 +532,7 @@ def _check_times(whole: Trajectories) -> None:
 def _choose_targets(whole: Trajectories, terms: Any) -> dict[int, IntArray | None]:
     """Return the columns whose derivatives have equations, with the terms that may appear."""
     names = whole.names
-    spreads = center(whole.values, whole.groups, np.ones(len(whole.values))).std(axis=0)
-    still = spreads <= CONSTANT * np.abs(whole.values).max(axis=0)
-    whole.notes.extend(
-        f"{names[j]} is constant along each trajectory" for j in np.flatnonzero(still)
-    )
-    moving = [j for j in range(len(names)) if not still[j]]
+    moving = np.flatnonzero(~whole.find_still()).tolist()
     if terms is None:
         return dict.fromkeys(moving)
     if isinstance(terms, Mapping):
@@ -656,7 +547,7 @@ def _choose_targets(whole: Trajectories, terms: Any) -> dict[int, IntArray | Non
         given = terms.get(names[j]) if isinstance(terms, Mapping) else terms
         if given is None:
             continue
-        exponents = parse_terms(given, (*names, *derivatives), "terms")
+        exponents = parse_terms(given, (*names, *derivatives))
         others = [len(names) + i for i in range(len(names)) if i != j]
         own = exponents[(exponents[:, others] == 0).all(axis=1)]
         own = own[:, [*range(len(names)), len(names) + j]]
@@ -691,21 +582,23 @@ def _find(
     sizes = np.sqrt(np.mean(columns**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = columns / sizes
-    averages, groups = average(smoothed.groups, int(np.ceil(WIDTH * smoothed.half_widths[j])))
-    rows = averages @ scaled
-    if len(rows) < FEWEST_AVERAGES:
+    averages, groups, closest = average(smoothed.groups, int(smoothed.half_widths[j]))
+    if len(groups) < FOLDS * closest:
         whole.notes.append(f"there are too few rows for an equation of {names[-1]}")
         return None
+    # A single trajectory is held out in parts.
+    parts = groups if len(whole) > 1 else np.arange(len(groups)) * FOLDS // len(groups)
+    rows = averages @ scaled
+    units = rows.std(axis=0) * np.eye(len(names))[-1]
+    search = OdeSearch(
+        rows, groups, hold_out(parts, rng), names, sizes, units, units, LOCAL * units, LOCAL,
+        closest, False, scaled, averages,
+    )  # fmt: skip
     exponents = monomials(len(names), degree).exponents if allowed is None else allowed
     powers = highest_powers(rows, rows.std(axis=0))
     powers[-1] = 2 if allowed is None else allowed[:, -1].max() + 1
-    # A single trajectory is held out in parts.
-    parts = groups if len(whole) > 1 else np.arange(len(rows)) * FOLDS // len(rows)
-    search = OdeSearch(
-        scaled, sizes, names, averages, groups, hold_out(parts, rng),
-        sort_terms(exponents[(exponents < powers).all(axis=1)]), allowed is None,
-    )  # fmt: skip
-    found = search.run(callback)
+    exponents = sort_terms(exponents[(exponents < powers).all(axis=1)])
+    found = search.run(exponents, allowed is None, callback)
     return None if found is None else _make_ode(found)
 
 
@@ -713,8 +606,7 @@ def _make_ode(found: Found) -> Ode:
     """Return an equation with the derivative on the left."""
     law = found.law
     own = np.flatnonzero(law.exponents[:, -1])
-    lowest = own[np.argmin(law.exponents[own].sum(axis=1))]
-    factor = law.coefficients[lowest]
+    factor = law.coefficients[own[np.argmin(law.exponents[own].sum(axis=1))]]
     divided = law.coefficients[law.standard_errors == 0] / factor
     if len(own) > 1 or not np.allclose(divided, divided.round(4), rtol=1e-9, atol=0):
         factor = np.sign(factor)  # 3 dx/dt = x rather than dx/dt = 0.333333 x
