@@ -15,7 +15,7 @@ from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, tolerate
+from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import Candidate, Evidence, find_complete
@@ -160,8 +160,8 @@ class Laws(Equations):
     def _checker(self) -> Checker:
         given = np.asarray(self.noise, dtype=float) if np.ndim(self.noise) else None
         return Checker(
-            self.equations, self.spreads, self.ranges, self.whole, self.units, given,
-            self.proportional,
+            self.equations, self.spreads, self.ranges, self.whole, self.n_rows, self.units, given,
+            self.proportional, choose_threshold(len(self.equations)),
         )  # fmt: skip
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
