@@ -17,7 +17,7 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, Stray, Texts
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import significant
-from vanishing.laws.laws import FEWEST_ROWS
+from vanishing.laws.laws import FEWEST_EXACT_ROWS
 from vanishing.polynomials.monomials import count
 
 # --- What is known of a table ---------------------------------------------------------------------
@@ -285,8 +285,8 @@ def remarks(found: Description) -> list[str]:
         if found.n_complete >= ROWS_PER_TERM * number
     ]
     rows = f"{_many(found.n_complete, 'complete row')} {'is' if found.n_complete == 1 else 'are'}"
-    if found.n_complete < FEWEST_ROWS:
-        said.append(f"{rows} too few to find equations; at least {FEWEST_ROWS} are needed.")
+    if found.n_complete < FEWEST_EXACT_ROWS:
+        said.append(f"{rows} too few to find equations; at least {FEWEST_EXACT_ROWS} are needed.")
     elif not enough:
         said.append(
             f"{rows} too few to fit all equations of {_many(len(found.numeric), 'column')} (fit), "
