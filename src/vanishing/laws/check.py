@@ -11,7 +11,7 @@ no cell explains the row, pairs of cells are tried.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import combinations, groupby, islice, product
+from itertools import chain, combinations, groupby, islice, product
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -27,14 +27,13 @@ from vanishing.equations.text import (
     last_digits,
     printable,
 )
+from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
 from vanishing.levels import BLOCK, CHANCE, OUTLYING, ROUNDING, SAME
 
 #: Share of sound rows that may be called broken: one in 200, so that errors of three standard
 #: deviations are mostly found.
 FALSE_ALARMS = 0.005
-#: Relative error of numbers that are exact: computed, and written with ten digits or more.
-COMPUTED = 1e-9
 #: Rows that are printed of a kind; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
 #: Added to what is divided by; its square does not underflow.
@@ -332,10 +331,9 @@ class Check:
             *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
             laws = f"{', '.join(first)} and {last}" if first else last
         else:
-            names = [str(self.laws[k]) for k in found.laws]
-            laws = " and ".join(names[:2])
-            if len(names) > 2:
-                laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
+            n_more = len(found.laws[2:])
+            laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
+            laws += f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else ""
         where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
@@ -444,7 +442,7 @@ def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatA
     """
     assert law.resolution is not None
     rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
-    return np.asarray(rounding * (1 + COMPUTED) + COMPUTED * _sum_sizes(law, X) + LEAST)
+    return np.asarray(rounding * (1 + EXACT) + EXACT * _sum_sizes(law, X) + LEAST)
 
 
 def _sum_sizes(law: Law, X: FloatArray) -> FloatArray:
@@ -452,21 +450,14 @@ def _sum_sizes(law: Law, X: FloatArray) -> FloatArray:
     return np.asarray(np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1))
 
 
-class Restored(NamedTuple):
-    """Cells with other values, and how well these explain a row."""
-
-    fixes: tuple[Fix, ...]
-    misfit: float
-    prior: float
-
-
 @dataclass(frozen=True, eq=False)
-class Checker:
-    """Checks rows against laws, with what is known of the columns of the table they come from.
+class Model:
+    """What is known of rows: their laws, the noise of their cells, and the columns.
 
     ``noise`` is that of each column if it was given; by default each law has its own. ``units`` are
     those of the last digits of the rows that are checked, ``learned_units`` those of the table in
     which the laws were found, and ``coarser`` are the units of columns with fewer digits than that.
+    ``ranges`` are the smallest and largest values of the ``n_rows`` rows of that table.
     """
 
     laws: Sequence[Law]
@@ -477,6 +468,7 @@ class Checker:
     learned_units: FloatArray | None
     noise: FloatArray | None
     proportional: bool
+    #: Standard deviations by which a sound row may be off a law with noise.
     threshold: float
     units: FloatArray | float = 0.0
     coarser: FloatArray | float = 0.0
@@ -486,9 +478,7 @@ class Checker:
         """All columns."""
         return self.laws[0].names
 
-    # --- Broken rows ------------------------------------------------------------------------------
-
-    def law_noise(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
+    def find_noise(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
         """Return the noise of cells that counts for a law; some columns may have none."""
         law = self.laws[k]
         if law.resolution is not None:  # what is restored is rounded, too
@@ -505,13 +495,13 @@ class Checker:
         """Return the standard deviation of a law in each row: s² = Σ_j (ν_j ∂_j g)²."""
         law = self.laws[k]
         # Not a sum of squares, which overflows: a cell of 1e200 would break no law.
-        noise = np.hypot.reduce(law.gradients(X) * self.law_noise(k, X, without), axis=1)
-        return np.asarray(np.hypot(np.hypot(noise, COMPUTED * _sum_sizes(law, X)), LEAST))
+        noise = np.hypot.reduce(law.gradients(X) * self.find_noise(k, X, without), axis=1)
+        return np.asarray(np.hypot(np.hypot(noise, EXACT * _sum_sizes(law, X)), LEAST))
 
     def score(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
-        """Return g / s of a law in each row; a row breaks the law beyond the threshold.
+        """Return the residuals of a law in units in which the tolerance is the threshold.
 
-        Of a law without noise, s is the part of its tolerance that makes this true.
+        For a law with noise, these are standard deviations.
         """
         law = self.laws[k]
         if law.resolution is None:
@@ -524,10 +514,87 @@ class Checker:
         scores = [self.score(k, known) for k in range(len(self.laws))]
         return np.where(self.lack(X), 0.0, np.column_stack(scores))
 
+    @property
+    def involved(self) -> BoolArray:
+        """Whether each law speaks about each column, shape (n_laws, n_columns)."""
+        return np.array([law.involved for law in self.laws])
+
     def lack(self, X: FloatArray) -> BoolArray:
         """Return whether rows lack cells of laws, shape (n_rows, n_laws)."""
-        involved = np.array([law.involved for law in self.laws])
-        return np.asarray(np.isnan(X) @ involved.T)
+        return np.asarray(np.isnan(X) @ self.involved.T)
+
+    def solve(self, x: FloatArray, columns: list[int], laws: Sequence[int]) -> FloatArray:
+        """Return a row with some cells changed so that laws hold best (Gauss-Newton).
+
+        If the laws do not determine the cells, the row stays as it is.
+        """
+        changed = x.copy()
+        units = np.where(self.spreads > 0, self.spreads, 1.0)[columns]
+        for _ in range(20):
+            scales = np.array([self.deviations(k, changed[None], columns)[0] for k in laws])
+            slopes = np.array([self.laws[k].gradients(changed[None])[0][columns] for k in laws])
+            values = np.array([self.laws[k].values(changed[None])[0] for k in laws]) / scales
+            system = slopes * units / scales[:, None]
+            if not (np.isfinite(system).all() and np.isfinite(values).all()):
+                return x.copy()
+            step, _, rank, _ = np.linalg.lstsq(system, values, rcond=None)
+            if rank < len(columns):
+                return x.copy()
+            changed[columns] -= units * step
+            if np.all(np.abs(step) <= ROUNDING * (1 + np.abs(changed[columns]) / units)):
+                break
+        return changed
+
+    def find_error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
+        """Return the standard error of a restored cell, its own noise included."""
+        scales = np.array([self.deviations(k, x[None], [j])[0] for k in laws])
+        slopes = np.array([self.laws[k].gradients(x[None])[0][j] for k in laws])
+        with np.errstate(over="ignore"):  # cells without noise
+            information = float(np.sum((slopes / scales) ** 2))
+        if information <= 0:
+            return np.inf
+        own = min(float(self.find_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
+        return float(np.sqrt(1 / information + own**2))
+
+    def make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
+        """Return a fix with the decimals of its column."""
+        units = np.broadcast_to(self.units, len(self.names))
+        if self.learned_units is not None:  # 0 if one of them is not rounded
+            units = np.minimum(units, self.learned_units) if units.any() else self.learned_units
+        fix, decimals = float(fix), count_decimals(units[j])
+        # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
+        rounded = fix if decimals is None else round(fix, decimals)
+        if abs(rounded - fix) <= EXACT * (abs(fix) + self.spreads[j]):
+            fix = rounded
+        return Fix(self.names[j], float(value), fix, error, 1.0, decimals)
+
+    def weigh(self, fix: Fix, j: int) -> float:
+        """Return how plausible a fix is by its column, and by how people mistype numbers.
+
+        The next value is beyond n others with a probability of about 1 / n, and rarely far beyond.
+        A number of d digits has about 20 d neighbors: in each place, another digit may stand, or
+        one more. So a value among them is that much more likely by a slip than by chance.
+        """
+        low, high = self.ranges[:, j]
+        reach = float(high - low) or 1.0
+        is_of_other_sign = fix.fix < 0 <= low or high <= 0 < fix.fix
+        beyond = max(low - fix.fix, fix.fix - high, 0.0) / reach + is_of_other_sign
+        width = min(_find_slips(fix), default=reach)
+        n_values = reach / max(width, EXACT * reach)
+        slip = max(n_values / (20 * np.log10(max(n_values, 10.0))), 1.0)
+        return float(slip / (1 + np.sqrt(self.n_rows) * beyond) ** 2)
+
+
+class Restored(NamedTuple):
+    """Cells with other values, and how well these explain a row."""
+
+    fixes: tuple[Fix, ...]
+    misfit: float
+    prior: float
+
+
+class Checker(Model):
+    """Finds rows that break laws, and the cells that do."""
 
     # A row whose terms overflow is broken, which is all that there is to say.
     @np.errstate(over="ignore", invalid="ignore")
@@ -572,15 +639,7 @@ class Checker:
         # Half of the numbers of a column may lack its last digit, all of n with chance 2^-n.
         if self.learned_units is None or 2.0 ** -len(complete) > CHANCE:
             return replace(self, units=units)
-        coarser = np.where(units > self.learned_units, units, 0.0)
-        return replace(self, units=units, coarser=coarser)
-
-    def _decimals(self, j: int) -> int | None:
-        """Return the decimals of a column, None if its numbers are not rounded."""
-        units = np.broadcast_to(self.units, len(self.names))
-        if self.learned_units is not None:  # 0 if one of them is not rounded
-            units = np.minimum(units, self.learned_units) if units.any() else self.learned_units
-        return count_decimals(units[j])
+        return replace(self, units=units, coarser=np.where(units > self.learned_units, units, 0.0))
 
     # --- Broken cells -----------------------------------------------------------------------------
 
@@ -597,29 +656,28 @@ class Checker:
             found = part.explain(np.where(np.isnan(x), 0.0, x), row, name)
             return replace(found, laws=tuple(int(there[k]) for k in found.laws))
         scores = self.scores(x[None])[0]
+        broken = tuple(np.flatnonzero(~(np.abs(scores) <= self.threshold)).tolist())
         worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
-        broken = np.flatnonzero(~(np.abs(scores) <= self.threshold)).tolist()
+        restored: list[Restored] = []
         for n_cells in (1, 2):
             tried = (self._restore(x, each, scores) for each in self._list_cells(scores, n_cells))
-            restored = [each for each in tried if each is not None]
-            if restored:
-                break
-        else:
-            return BrokenRow(row, name, tuple(broken), (), score=worst)
+            restored = restored or [each for each in tried if each is not None]
+        if not restored:
+            return BrokenRow(row, name, broken, (), score=worst)
         best = min(each.misfit for each in restored)
-        likelihoods = np.exp(-0.5 * np.array([each.misfit - best for each in restored]))
+        likelihoods = np.array([np.exp((best - each.misfit) / 2) for each in restored])
         # What fits is kept, however odd it is; the prior only ranks it.
-        kept = np.flatnonzero(likelihoods >= CHANCE * likelihoods.sum())
-        shares = likelihoods[kept] * [restored[i].prior for i in kept]
-        order = np.argsort(-shares, kind="stable")
-        if n_cells > 1:
-            fixes = restored[kept[order[0]]].fixes
-            return BrokenRow(row, name, tuple(broken), fixes, score=worst)
+        likelihoods[likelihoods < CHANCE * likelihoods.sum()] = 0.0
+        shares = likelihoods * [each.prior for each in restored]
+        order = [i for i in np.argsort(-shares, kind="stable").tolist() if likelihoods[i]]
+        first = restored[order[0]].fixes
+        if len(first) > 1:
+            return BrokenRow(row, name, broken, first, score=worst)
         every = tuple(
-            replace(restored[kept[i]].fixes[0], probability=float(shares[i] / shares.sum()))
+            replace(restored[i].fixes[0], probability=float(shares[i] / shares.sum()))
             for i in order
         )
-        return BrokenRow(row, name, tuple(broken), every[:1], every[1:], score=worst)
+        return BrokenRow(row, name, broken, every[:1], every[1:], score=worst)
 
     @property
     def _limits(self) -> FloatArray:
@@ -627,71 +685,52 @@ class Checker:
         is_noisy = np.array([law.resolution is None for law in self.laws])
         return np.where(is_noisy, OUTLYING, self.threshold)
 
-    def _list_cells(self, scores: FloatArray, n_cells: int) -> Iterator[tuple[int, ...]]:
+    def _list_cells(self, scores: FloatArray, n_cells: int) -> Iterator[list[int]]:
         """Yield the columns that may be wrong, one or two.
 
         They must be in every law that is off by more than noise. A total of wrong numbers keeps its
         law and is changed with them, so that the second column need not be in a broken law.
         """
-        involved = np.array([law.involved for law in self.laws])
+        involved = self.involved
         broken = involved[~(np.abs(scores) <= self.threshold)].any(axis=0)
         beyond = involved[~(np.abs(scores) <= self._limits)]
-        first = np.flatnonzero(broken).tolist()
         linked = involved[involved[:, broken].any(axis=1)].any(axis=0)
-        others = np.flatnonzero(linked & ~broken).tolist()
-        pairs = [*combinations(first, 2), *product(first, others)]
-        every = pairs if n_cells > 1 else [(j,) for j in first]
+        first, others = np.flatnonzero(broken), np.flatnonzero(linked & ~broken)
+        cells = chain(combinations(first, n_cells), product(first, others) if n_cells > 1 else ())
+        most = max(BLOCK // involved.size, 1)  # as many derivatives as fit into a block
         yield from islice(
-            (cells for cells in every if beyond[:, list(cells)].any(axis=1).all()),
-            max(BLOCK // involved.size, 1),  # as many derivatives as fit into a block
+            (list(each) for each in cells if beyond[:, list(each)].any(axis=1).all()), most
         )
 
-    def _restore(
-        self, x: FloatArray, cells: tuple[int, ...], before: FloatArray
-    ) -> Restored | None:
+    def _restore(self, x: FloatArray, cells: list[int], before: FloatArray) -> Restored | None:
         """Return the values of cells that restore the laws best, None if none do."""
-        laws = [k for k, law in enumerate(self.laws) if law.involved[list(cells)].any()]
+        laws = np.flatnonzero(self.involved[:, cells].any(axis=1)).tolist()
         found = []
         for start in self._list_starts(x, cells, laws):
-            changed = start if len(laws) == 1 else self._solve(start, cells, laws)
+            changed = start if len(laws) == 1 else self.solve(start, cells, laws)
+            changed = np.where(self.whole & (changed != x), np.round(changed), changed)
             scores = before.copy()
             scores[laws] = [self.score(k, changed[None], cells)[0] for k in laws]
-            found.append((changed, scores))
-        misfits = np.array([np.sum(scores**2) for _, scores in found])
-        if not np.isfinite(misfits).any():
-            return None
+            found.append((changed, scores, float(np.sum(scores**2))))
+        least = min((misfit for *_, misfit in found if np.isfinite(misfit)), default=np.inf)
         # Of two roots that fit equally well, the one nearest to the cell.
-        near = np.flatnonzero(misfits <= np.nanmin(misfits) + SAME).tolist()
-        best = min(near, key=lambda i: np.abs(found[i][0] - x).max())
-        changed, scores = found[best]
-        for j in np.flatnonzero(self.whole[list(cells)]):
-            changed[cells[j]] = np.round(changed[cells[j]])
-        scores[laws] = [self.score(k, changed[None], cells)[0] for k in laws]
-        if (changed == x)[list(cells)].any() or not (np.abs(scores) <= self._limits).all():
+        near = [each for each in found if each[2] <= least + SAME]
+        if not near or least == np.inf:
             return None
-        if any(self._is_switch(j) and changed[j] not in self.ranges[:, j] for j in cells):
+        changed, scores, misfit = min(near, key=lambda each: np.abs(each[0] - x).max())
+        if (changed == x)[cells].any() or not (np.abs(scores) <= self._limits).all():
+            return None
+        is_switch = self.whole & (self.ranges == [[0.0], [1.0]]).all(axis=0)
+        if (is_switch & ~np.isin(changed, [0.0, 1.0]))[cells].any():
             return None
         fixes = tuple(
-            self._make_fix(j, x[j], changed[j], self._error(changed, j, laws)) for j in cells
+            self.make_fix(j, x[j], changed[j], self.find_error(changed, j, laws)) for j in cells
         )
-        prior = np.prod([self._weigh(fix, j) for fix, j in zip(fixes, cells, strict=True)])
-        return Restored(fixes, float(np.sum(scores**2)), float(prior))
-
-    def _is_switch(self, j: int) -> bool:
-        return bool(self.whole[j]) and self.ranges[:, j].tolist() == [0.0, 1.0]
-
-    def _make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
-        """Return a fix with the decimals of its column."""
-        fix, decimals = float(fix), self._decimals(j)
-        # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
-        if decimals is not None:
-            rounded = round(fix, decimals)
-            same = COMPUTED * (abs(fix) + self.spreads[j])
-            fix = rounded if abs(rounded - fix) <= same else fix
-        return Fix(self.names[j], float(value), fix, error, 1.0, decimals)
+        prior = np.prod([self.weigh(fix, j) for fix, j in zip(fixes, cells, strict=True)])
+        return Restored(fixes, misfit, float(prior))
 
     def _list_starts(
-        self, x: FloatArray, cells: tuple[int, ...], laws: list[int]
+        self, x: FloatArray, cells: list[int], laws: list[int]
     ) -> Iterator[FloatArray]:
         """Yield rows from which the values of cells are solved for: with roots of each law."""
         if len(cells) > 1:
@@ -700,57 +739,8 @@ class Checker:
         for k in laws:
             for root in _find_roots(self.laws[k], x, cells[0]):
                 start = x.copy()
-                start[cells[0]] = root
+                start[cells] = root
                 yield start
-
-    def _solve(self, x: FloatArray, cells: Sequence[int], laws: Sequence[int]) -> FloatArray:
-        """Return a row with some cells changed so that laws hold best (Gauss-Newton).
-
-        If the laws do not determine the cells, the row stays as it is.
-        """
-        changed, columns = x.copy(), list(cells)
-        units = np.where(self.spreads > 0, self.spreads, 1.0)[columns]
-        for _ in range(20):
-            scales = np.array([self.deviations(k, changed[None], columns)[0] for k in laws])
-            slopes = np.array([self.laws[k].gradients(changed[None])[0][columns] for k in laws])
-            values = np.array([self.laws[k].values(changed[None])[0] for k in laws]) / scales
-            system = slopes * units / scales[:, None]
-            if not (np.isfinite(system).all() and np.isfinite(values).all()):
-                return x
-            step, _, rank, _ = np.linalg.lstsq(system, values, rcond=None)
-            if rank < len(columns):
-                return x
-            changed[columns] -= units * step
-            if np.all(np.abs(step) <= ROUNDING * (1 + np.abs(changed[columns]) / units)):
-                break
-        return changed
-
-    def _error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
-        """Return the standard error of a restored cell, its own noise included."""
-        scales = np.array([self.deviations(k, x[None], [j])[0] for k in laws])
-        slopes = np.array([self.laws[k].gradients(x[None])[0][j] for k in laws])
-        with np.errstate(over="ignore"):  # cells without noise
-            information = float(np.sum((slopes / scales) ** 2))
-        if information <= 0:
-            return np.inf
-        own = min(float(self.law_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
-        return float(np.sqrt(1 / information + own**2))
-
-    def _weigh(self, fix: Fix, j: int) -> float:
-        """Return how plausible a fix is by its column, and by how people mistype numbers.
-
-        The next value is beyond n others with a probability of about 1 / n, and rarely far beyond.
-        A number of d digits has about 20 d neighbors: in each place, another digit may stand, or
-        one more. So a value among them is that much more likely by a slip than by chance.
-        """
-        low, high = self.ranges[:, j]
-        reach = float(high - low) or 1.0
-        is_of_other_sign = fix.fix < 0 <= low or high <= 0 < fix.fix
-        beyond = max(low - fix.fix, fix.fix - high, 0.0) / reach + is_of_other_sign
-        width = min(_find_slips(fix), default=reach)
-        n_values = reach / max(width, COMPUTED * reach)
-        slip = max(n_values / (20 * np.log10(max(n_values, 10.0))), 1.0)
-        return float(slip / (1 + np.sqrt(self.n_rows) * beyond) ** 2)
 
     # --- Missing cells ----------------------------------------------------------------------------
 
@@ -761,7 +751,7 @@ class Checker:
         while True:
             told = next(filter(None, (self._determine(k, filled) for k in laws)), None)
             for j, value, error, k in self._determine_jointly(filled) if told is None else [told]:
-                fixes.append(self._make_fix(j, np.nan, value, error))
+                fixes.append(self.make_fix(j, np.nan, value, error))
                 filled[j] = value
                 used.append(k)
             if told is None:
@@ -794,7 +784,7 @@ class Checker:
         if len(inside) != 1:
             return None
         changed[j] = np.round(inside[0]) if self.whole[j] else inside[0]
-        error = self._error(changed, j, [k])
+        error = self.find_error(changed, j, [k])
         return (j, float(changed[j]), error, k) if error < self.spreads[j] else None
 
     def _determine_jointly(self, x: FloatArray) -> Iterator[tuple[int, float, float, int]]:
@@ -812,12 +802,12 @@ class Checker:
         # Laws without noise count most.
         scales = np.array([self.deviations(k, zeros)[0] for k in linear])
         scaled = slopes[:, unknown] * self.spreads[unknown] / scales[:, None]
-        inverse = np.linalg.pinv(scaled, rcond=COMPUTED)
+        inverse = np.linalg.pinv(scaled, rcond=EXACT)
         told = np.sum(inverse * scaled.T, axis=1)  # 1 for cells that the laws determine, or less
         inverse = self.spreads[unknown, None] * inverse / scales
         solution = -inverse @ values
         # Laws share the noise of their columns: x + y + z and x + 2 y + z are off together.
-        shares = slopes * [self.law_noise(k, zeros)[0] for k in linear]
+        shares = slopes * [self.find_noise(k, zeros)[0] for k in linear]
         shares[:, unknown] = 0.0
         errors = np.linalg.norm(inverse @ shares, axis=1)
         for i in np.flatnonzero(told > 1 - SAME).tolist():
@@ -825,7 +815,7 @@ class Checker:
             value = float(np.round(solution[i]) if self.whole[j] else solution[i])
             filled = zeros[0].copy()
             filled[j] = value
-            yield j, value, float(np.hypot(errors[i], self.law_noise(k, filled)[j])), k
+            yield j, value, float(np.hypot(errors[i], self.find_noise(k, filled)[j])), k
 
 
 def list_texts(texts: Mapping[tuple[int, str], str], row_names: Sequence[Any]) -> Check:

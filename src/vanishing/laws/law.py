@@ -17,9 +17,9 @@ from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
 from vanishing.levels import CHANCE, ROUNDING
 
 #: Digits of the decimal numbers that people write in laws, at most: 9.807, 0.0529.
-MOST_DIGITS = 4
+MOST_LAW_DIGITS = 4
 #: Share of all numbers that simple ones may stand for by coincidence, the usual level of tests.
-COINCIDENCE = 0.05
+BY_COINCIDENCE = 0.05
 #: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
 MOST_SHIFT = np.finfo(float).maxexp - np.finfo(float).nmant
 
@@ -639,18 +639,18 @@ def _fraction(value: float, error: float) -> Fraction | None:
     if value == 0 or not np.isfinite(value):
         return None
     tolerance = -float(ndtri(CHANCE / 2)) * error + 1e-12 * abs(value)
-    for denominator in range(1, 10 ** (MOST_DIGITS // 2) + 1):
+    for denominator in range(1, 10 ** (MOST_LAW_DIGITS // 2) + 1):
         fraction = Fraction(round(value * denominator), denominator)
         if abs(float(fraction) - value) <= tolerance:
             # The number 1 is meant wherever 1/2 and 3/2 are not.
-            most = 0.5 if abs(fraction) == 1 else COINCIDENCE
+            most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
             if fraction and 2 * tolerance * denominator**2 <= most:
                 return fraction
             break
     exponent = int(np.floor(np.log10(abs(value))))
-    for n_digits in range(1, MOST_DIGITS + 1):
+    for n_digits in range(1, MOST_LAW_DIGITS + 1):
         unit = Fraction(10) ** (exponent + 1 - n_digits)
         rounded = round(value / unit) * unit
         if abs(float(rounded) - value) <= tolerance:
-            return rounded if 2 * tolerance <= COINCIDENCE * float(unit) else None
+            return rounded if 2 * tolerance <= BY_COINCIDENCE * float(unit) else None
     return None

@@ -28,7 +28,7 @@ from vanishing.levels import ROUNDING, SAME
 #: Rows below which nothing is a law: four points lie on some short curve.
 FEWEST_EXACT_ROWS = 5
 #: Characters of a line within which evidence stands beside a law, those of a terminal.
-LINE = 80
+LINE_WIDTH = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,7 +251,7 @@ class Laws(Equations):
                 f"{text:{side}{n}}" for text, side, n in zip(each, "><><", widths, strict=True)
             ]
             evidence.append("  ".join(compress(padded, widths)).rstrip())
-        room = LINE - 4 - max(map(len, evidence), default=0)
+        room = LINE_WIDTH - 4 - max(map(len, evidence), default=0)
         start = max((len(law) for law in laws if len(law) <= room), default=2) + 2
         lines = []
         for law, words in zip(laws, evidence, strict=True):
