@@ -29,7 +29,7 @@ from vanishing.equations.text import (
 )
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
-from vanishing.levels import BLOCK, CHANCE, OUTLYING, ROUNDING, SAME
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 
 #: Share of sound rows that may be called broken: one in 200, so that errors of three standard
 #: deviations are mostly found.
@@ -442,12 +442,8 @@ def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatA
     """
     assert law.resolution is not None
     rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
-    return np.asarray(rounding * (1 + EXACT) + EXACT * _sum_sizes(law, X) + LEAST)
-
-
-def _sum_sizes(law: Law, X: FloatArray) -> FloatArray:
-    """Return Σ |terms| in each row."""
-    return np.asarray(np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1))
+    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
+    return np.asarray(rounding * (1 + EXACT) + EXACT * sizes + LEAST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,12 +487,21 @@ class Model:
         noise[..., list(without)] = 0.0
         return noise
 
-    def deviations(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
-        """Return the standard deviation of a law in each row: s² = Σ_j (ν_j ∂_j g)²."""
-        law = self.laws[k]
+    def measure(
+        self, laws: Sequence[int], X: FloatArray, without: Sequence[int] = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return residuals g of laws, their gradients, and their standard deviations s in rows.
+
+        With the laws first: shapes (n_laws, n_rows), (n_laws, n_rows, n_columns), (n_laws, n_rows).
+        """
+        terms = [self.laws[k].coefficients * self.laws[k].evaluate_terms(X) for k in laws]
+        slopes = np.array([self.laws[k].gradients(X) for k in laws])
+        sizes = np.array([np.abs(each).sum(axis=1) for each in terms])
+        noise = np.array([self.find_noise(k, X, without) for k in laws])
         # Not a sum of squares, which overflows: a cell of 1e200 would break no law.
-        noise = np.hypot.reduce(law.gradients(X) * self.find_noise(k, X, without), axis=1)
-        return np.asarray(np.hypot(np.hypot(noise, EXACT * _sum_sizes(law, X)), LEAST))
+        deviations = np.hypot(np.hypot.reduce(slopes * noise, axis=2), EXACT * sizes)
+        values = np.array([each.sum(axis=1) for each in terms])
+        return values, slopes, np.hypot(deviations, LEAST)
 
     def score(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
         """Return the residuals of a law in units in which the tolerance is the threshold.
@@ -504,9 +509,10 @@ class Model:
         For a law with noise, these are standard deviations.
         """
         law = self.laws[k]
-        if law.resolution is None:
-            return np.asarray(law.values(X) / self.deviations(k, X, without))
-        return np.asarray(self.threshold * law.values(X) / tolerate(law, X, self.coarser))
+        if law.resolution is not None:
+            return np.asarray(self.threshold * law.values(X) / tolerate(law, X, self.coarser))
+        values, _, deviations = self.measure([k], X, without)
+        return np.asarray(values[0] / deviations[0])
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Return the scores of all laws, shape (n_rows, n_laws); 0 where a cell is missing."""
@@ -531,26 +537,23 @@ class Model:
         changed = x.copy()
         units = np.where(self.spreads > 0, self.spreads, 1.0)[columns]
         for _ in range(20):
-            scales = np.array([self.deviations(k, changed[None], columns)[0] for k in laws])
-            slopes = np.array([self.laws[k].gradients(changed[None])[0][columns] for k in laws])
-            values = np.array([self.laws[k].values(changed[None])[0] for k in laws]) / scales
-            system = slopes * units / scales[:, None]
+            values, slopes, scales = self.measure(laws, changed[None], columns)
+            system, values = units * slopes[:, 0, columns] / scales, values[:, 0] / scales[:, 0]
             if not (np.isfinite(system).all() and np.isfinite(values).all()):
                 return x.copy()
             step, _, rank, _ = np.linalg.lstsq(system, values, rcond=None)
             if rank < len(columns):
                 return x.copy()
             changed[columns] -= units * step
-            if np.all(np.abs(step) <= ROUNDING * (1 + np.abs(changed[columns]) / units)):
+            if np.abs(system @ step).max() <= np.sqrt(SAME):  # standard deviations
                 break
         return changed
 
     def find_error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
         """Return the standard error of a restored cell, its own noise included."""
-        scales = np.array([self.deviations(k, x[None], [j])[0] for k in laws])
-        slopes = np.array([self.laws[k].gradients(x[None])[0][j] for k in laws])
+        _, slopes, scales = self.measure(laws, x[None], [j])
         with np.errstate(over="ignore"):  # cells without noise
-            information = float(np.sum((slopes / scales) ** 2))
+            information = float(np.sum((slopes[:, :, j] / scales) ** 2))
         if information <= 0:
             return np.inf
         own = min(float(self.find_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
@@ -651,10 +654,10 @@ class Checker(Model):
         """
         lacking = self.lack(x[None])[0]
         if lacking.any():
-            there = np.flatnonzero(~lacking)
+            there = np.flatnonzero(~lacking).tolist()
             part = replace(self, laws=[self.laws[k] for k in there])
             found = part.explain(np.where(np.isnan(x), 0.0, x), row, name)
-            return replace(found, laws=tuple(int(there[k]) for k in found.laws))
+            return replace(found, laws=tuple(there[k] for k in found.laws))
         scores = self.scores(x[None])[0]
         broken = tuple(np.flatnonzero(~(np.abs(scores) <= self.threshold)).tolist())
         worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
@@ -797,10 +800,8 @@ class Checker(Model):
         if len(unknown) < 2 or len(linear) < 2:
             return
         zeros = np.where(np.isnan(x), 0.0, x)[None]
-        slopes = np.array([self.laws[k].gradients(zeros)[0] for k in linear])
-        values = np.array([self.laws[k].values(zeros)[0] for k in linear])
+        values, slopes, scales = (each[:, 0] for each in self.measure(linear, zeros))
         # Laws without noise count most.
-        scales = np.array([self.deviations(k, zeros)[0] for k in linear])
         scaled = slopes[:, unknown] * self.spreads[unknown] / scales[:, None]
         inverse = np.linalg.pinv(scaled, rcond=EXACT)
         told = np.sum(inverse * scaled.T, axis=1)  # 1 for cells that the laws determine, or less

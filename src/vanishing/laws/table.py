@@ -310,11 +310,11 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
 
 
 def whole_columns(values: FloatArray) -> BoolArray:
-    """Return which columns hold whole numbers."""
+    """Return which columns hold whole numbers, not so large that all numbers are whole."""
     with np.errstate(invalid="ignore"):
+        is_small = np.abs(values) < 1 / np.finfo(float).eps
         return np.asarray(
-            ((values == np.round(values)) | np.isnan(values)).all(axis=0)
-            & (np.nanmax(np.abs(values), axis=0, initial=0) < 2**53)
+            (((values == np.round(values)) & is_small) | np.isnan(values)).all(axis=0)
         )
 
 
