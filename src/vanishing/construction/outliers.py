@@ -27,8 +27,8 @@ from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
 TINY = float(np.finfo(np.float64).tiny)
 
-#: Rows for each monomial, monomials of the polynomials, and degrees where there is no bound on them:
-#: more than these take longer than the fit, and no longer find the same outliers.
+#: Rows for each monomial, monomials of the polynomials, and degrees if there is no bound on them.
+#: More than these take longer than the fit, and find other outliers.
 ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT, DEGREES_LOOKED_AT = 25, 84, 4
 #: Largest share of outliers: a fifth, with a margin for other rows that are far by chance.
 MOST_OUTLIERS = 0.255

@@ -1,15 +1,17 @@
 """The cell that breaks a law: which one, and what it should be.
 
-A row breaks a law g if |g| is large for the noise of its cells, s² = Σ_j (ν_j ∂_j g)². A cell
-explains the row if some value of it, with all others as they are, restores every law. The laws are
-polynomials of that cell alone, so the values are roots of polynomials. If no cell explains the row,
-pairs of cells are tried.
+A row breaks a law g if |g| exceeds its tolerance, an expression of the cells of the row: what
+rounding may change for a law without noise, otherwise a few standard deviations s of the noise of
+its cells, s² = Σ_j (ν_j ∂_j g)². A cell explains the row if some value of it, with all others as
+they are, restores every law. The laws are polynomials of that cell alone, so the values are roots
+of polynomials. Cells that do are ranked by their likelihood and by how plausible the value is. If
+no cell explains the row, pairs of cells are tried.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import combinations, groupby, product
+from itertools import chain, combinations, groupby, islice, product
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -25,39 +27,17 @@ from vanishing.equations.text import (
     last_digits,
     printable,
 )
+from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 
-#: Share of sound rows that may be called broken.
+#: Share of sound rows that may be called broken: one in 200, so that errors of three standard
+#: deviations are mostly found.
 FALSE_ALARMS = 0.005
-#: Relative error of numbers that are exact: they were computed in floating-point arithmetic.
-ROUNDING = 1e-9
-#: Digits of a fix beyond those of its column.
-SPARE = 6
-#: Rows that tell which columns are rounded.
-FEWEST_ROWS = 20
-#: Ratio of likelihoods from which on another cell is no explanation.
-UNLIKELY = 1e-3
-#: How much less likely a fix is that is unlike the other values of its column, and how much more
-#: likely one that a common typing error explains.
-UNUSUAL, MISTYPED = 0.05, 8.0
-#: A fix is unlike its column beyond this share of the range, and the decimal point shifts by so
-#: many places at most.
-BEYOND, MOST_SHIFTED = 0.5, 3
-#: Numbers with fewer digits often differ in one digit by chance.
-FEWEST_DIGITS = 3
-#: Error of a fix, as a share of it, up to which a shifted decimal point shows.
-SHOWS_SHIFT = 0.1
-#: Half width of an interval, in standard errors.
-WIDTH = 1.96
-#: Rows with pairs of broken cells: combinations of columns that are tried.
-MOST_PAIRS = 400
-#: Standard deviations up to which a law that one cell does not restore is left to noise: of all
-#: rows, some are that far off, and a second broken cell is less likely.
-LEFT_TO_NOISE = 5.0
 #: Rows that are printed of a kind; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
-#: Rows that are checked between two calls of a callback.
-BLOCK = 500
+#: Added to what is divided by; its square does not underflow.
+LEAST = np.sqrt(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -95,7 +75,8 @@ class Fix:
     @property
     def interval(self) -> tuple[float, float]:
         """Where the right value lies with a probability of 95 %."""
-        return self.fix - WIDTH * self.error, self.fix + WIDTH * self.error
+        width = float(ndtri(0.975)) * self.error
+        return self.fix - width, self.fix + width
 
     @property
     def written(self) -> tuple[str, str]:
@@ -350,10 +331,9 @@ class Check:
             *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
             laws = f"{', '.join(first)} and {last}" if first else last
         else:
-            names = [str(self.laws[k]) for k in found.laws]
-            laws = " and ".join(names[:2])
-            if len(names) > 2:
-                laws += f" and {len(names) - 2} more law{'s' * (len(names) > 3)}"
+            n_more = len(found.laws[2:])
+            laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
+            laws += f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else ""
         where = f"row {printable(str(found.name))}: "
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
@@ -448,50 +428,54 @@ def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
     return said
 
 
-class Checker:
-    """Checks rows against laws.
+def choose_threshold(n_laws: int) -> float:
+    """Return how many standard deviations a sound row may be off some law."""
+    return float(-ndtri(FALSE_ALARMS / 2 / max(n_laws, 1)))
 
-    Parameters
-    ----------
-    laws : sequence of Law
-    spreads : array of shape (n_columns,)
-    ranges : array of shape (2, n_columns)
-        Smallest and largest values of the columns.
-    whole : boolean array of shape (n_columns,)
-        Columns of whole numbers.
-    units : array of shape (n_columns,), optional
-        Units of the last digits of the columns that the laws were found in; 0 if not rounded.
-    noise : array of shape (n_columns,), optional
-        Standard deviations of the noise of the columns; by default each law has its own.
-    proportional : bool
-        Whether the noise of a cell is in proportion to its value, not to the column's spread.
+
+def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatArray:
+    """Return how far a law without noise may be off in each row.
+
+    That is half a unit of the last digit of each rounded cell, to first order, and the rounding
+    errors of the computation: ½ Σ_j |∂_j g| δ_j + 10⁻⁹ Σ |terms|. The numbers may be rounded to
+    ``units`` that are coarser than those that the law was found in.
+    """
+    assert law.resolution is not None
+    rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
+    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
+    return np.asarray(rounding * (1 + EXACT) + EXACT * sizes + LEAST)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is known of rows: their laws, the noise of their cells, and the columns.
+
+    ``noise`` is that of each column if it was given; by default each law has its own. ``units`` are
+    those of the last digits of the rows that are checked, ``learned_units`` those of the table in
+    which the laws were found, and ``coarser`` are the units of columns with fewer digits than that.
+    ``ranges`` are the smallest and largest values of the ``n_rows`` rows of that table.
     """
 
-    def __init__(
-        self,
-        laws: Sequence[Law],
-        spreads: FloatArray,
-        ranges: FloatArray,
-        whole: BoolArray,
-        units: FloatArray | None = None,
-        noise: FloatArray | None = None,
-        proportional: bool = False,
-    ) -> None:
-        self.laws = laws
-        self.spreads = spreads
-        self.ranges = ranges
-        self.whole = whole
-        self.noise = noise
-        self.proportional = proportional
-        self.units: FloatArray = np.zeros(len(spreads))
-        #: Units of columns with fewer digits than those that the laws were found in.
-        self.coarser: FloatArray = np.zeros(len(spreads))
-        self._learned_units = units
-        self.names = laws[0].names if laws else ()
-        self.threshold = float(-ndtri(FALSE_ALARMS / 2 / max(len(laws), 1)))
+    laws: Sequence[Law]
+    spreads: FloatArray
+    ranges: FloatArray
+    whole: BoolArray
+    n_rows: int
+    learned_units: FloatArray | None
+    noise: FloatArray | None
+    proportional: bool
+    #: Standard deviations by which a sound row may be off a law with noise.
+    threshold: float
+    units: FloatArray | float = 0.0
+    coarser: FloatArray | float = 0.0
 
-    def law_noise(self, k: int, X: FloatArray, without: int | None = None) -> FloatArray:
-        """Return the noise of cells that counts for a law; the column ``without`` has none."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns."""
+        return self.laws[0].names
+
+    def find_noise(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
+        """Return the noise of cells that counts for a law; some columns may have none."""
         law = self.laws[k]
         if law.resolution is not None:  # what is restored is rounded, too
             units = np.maximum(law.resolution, self.coarser)
@@ -500,24 +484,120 @@ class Checker:
         if self.noise is not None:
             given = self.noise
         noise = np.asarray(np.hypot(np.broadcast_to(given, X.shape), self.units / np.sqrt(12)))
-        if without is not None:
-            noise[..., without] = 0.0
+        noise[..., list(without)] = 0.0
         return noise
 
-    def scores(self, X: FloatArray, without: int | None = None) -> FloatArray:
-        """Return g / s of every law in every row, shape (n_rows, n_laws).
+    def measure(
+        self, laws: Sequence[int], X: FloatArray, without: Sequence[int] = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return residuals g of laws, their gradients, and their standard deviations s in rows.
 
-        Of a law without noise, s is the share of what rounding may change that makes a row that is
-        off by more broken.
+        With the laws first: shapes (n_laws, n_rows), (n_laws, n_rows, n_columns), (n_laws, n_rows).
         """
-        return np.column_stack(
-            [
-                _score(law, X, self.law_noise(k, X, without))
-                if law.resolution is None
-                else self.threshold * law.values(X) / tolerate(law, X, self.coarser)
-                for k, law in enumerate(self.laws)
-            ]
-        )
+        terms = [self.laws[k].coefficients * self.laws[k].evaluate_terms(X) for k in laws]
+        slopes = np.array([self.laws[k].gradients(X) for k in laws])
+        sizes = np.array([np.abs(each).sum(axis=1) for each in terms])
+        noise = np.array([self.find_noise(k, X, without) for k in laws])
+        # Not a sum of squares, which overflows: a cell of 1e200 would break no law.
+        deviations = np.hypot(np.hypot.reduce(slopes * noise, axis=2), EXACT * sizes)
+        values = np.array([each.sum(axis=1) for each in terms])
+        return values, slopes, np.hypot(deviations, LEAST)
+
+    def score(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
+        """Return the residuals of a law in units in which the tolerance is the threshold.
+
+        For a law with noise, these are standard deviations.
+        """
+        law = self.laws[k]
+        if law.resolution is not None:
+            return np.asarray(self.threshold * law.values(X) / tolerate(law, X, self.coarser))
+        values, _, deviations = self.measure([k], X, without)
+        return np.asarray(values[0] / deviations[0])
+
+    def scores(self, X: FloatArray) -> FloatArray:
+        """Return the scores of all laws, shape (n_rows, n_laws); 0 where a cell is missing."""
+        known = np.where(np.isnan(X), 0.0, X)
+        scores = [self.score(k, known) for k in range(len(self.laws))]
+        return np.where(self.lack(X), 0.0, np.column_stack(scores))
+
+    @property
+    def involved(self) -> BoolArray:
+        """Whether each law speaks about each column, shape (n_laws, n_columns)."""
+        return np.array([law.involved for law in self.laws])
+
+    def lack(self, X: FloatArray) -> BoolArray:
+        """Return whether rows lack cells of laws, shape (n_rows, n_laws)."""
+        return np.asarray(np.isnan(X) @ self.involved.T)
+
+    def solve(self, x: FloatArray, columns: list[int], laws: Sequence[int]) -> FloatArray:
+        """Return a row with some cells changed so that laws hold best (Gauss-Newton).
+
+        If the laws do not determine the cells, the row stays as it is.
+        """
+        changed = x.copy()
+        units = np.where(self.spreads > 0, self.spreads, 1.0)[columns]
+        for _ in range(20):
+            values, slopes, scales = self.measure(laws, changed[None], columns)
+            system, values = units * slopes[:, 0, columns] / scales, values[:, 0] / scales[:, 0]
+            if not (np.isfinite(system).all() and np.isfinite(values).all()):
+                return x.copy()
+            step, _, rank, _ = np.linalg.lstsq(system, values, rcond=None)
+            if rank < len(columns):
+                return x.copy()
+            changed[columns] -= units * step
+            if np.abs(system @ step).max() <= np.sqrt(SAME):  # standard deviations
+                break
+        return changed
+
+    def find_error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
+        """Return the standard error of a restored cell, its own noise included."""
+        _, slopes, scales = self.measure(laws, x[None], [j])
+        with np.errstate(over="ignore"):  # cells without noise
+            information = float(np.sum((slopes[:, :, j] / scales) ** 2))
+        if information <= 0:
+            return np.inf
+        own = min(float(self.find_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
+        return float(np.sqrt(1 / information + own**2))
+
+    def make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
+        """Return a fix with the decimals of its column."""
+        units = np.broadcast_to(self.units, len(self.names))
+        if self.learned_units is not None:  # 0 if one of them is not rounded
+            units = np.minimum(units, self.learned_units) if units.any() else self.learned_units
+        fix, decimals = float(fix), count_decimals(units[j])
+        # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
+        rounded = fix if decimals is None else round(fix, decimals)
+        if abs(rounded - fix) <= EXACT * (abs(fix) + self.spreads[j]):
+            fix = rounded
+        return Fix(self.names[j], float(value), fix, error, 1.0, decimals)
+
+    def weigh(self, fix: Fix, j: int) -> float:
+        """Return how plausible a fix is by its column, and by how people mistype numbers.
+
+        The next value is beyond n others with a probability of about 1 / n, and rarely far beyond.
+        A number of d digits has about 20 d neighbors: in each place, another digit may stand, or
+        one more. So a value among them is that much more likely by a slip than by chance.
+        """
+        low, high = self.ranges[:, j]
+        reach = float(high - low) or 1.0
+        is_of_other_sign = fix.fix < 0 <= low or high <= 0 < fix.fix
+        beyond = max(low - fix.fix, fix.fix - high, 0.0) / reach + is_of_other_sign
+        width = min(_find_slips(fix), default=reach)
+        n_values = reach / max(width, EXACT * reach)
+        slip = max(n_values / (20 * np.log10(max(n_values, 10.0))), 1.0)
+        return float(slip / (1 + np.sqrt(self.n_rows) * beyond) ** 2)
+
+
+class Restored(NamedTuple):
+    """Cells with other values, and how well these explain a row."""
+
+    fixes: tuple[Fix, ...]
+    misfit: float
+    prior: float
+
+
+class Checker(Model):
+    """Finds rows that break laws, and the cells that do."""
 
     # A row whose terms overflow is broken, which is all that there is to say.
     @np.errstate(over="ignore", invalid="ignore")
@@ -530,375 +610,213 @@ class Checker:
     ) -> Check:
         """Find the broken rows and the cells that break them, a block of rows at a time.
 
-        ``texts`` are what cells hold that are no numbers, by row and column.
+        ``texts`` are what cells hold that are not numbers, by row and column.
         """
         found: list[BrokenRow] = []
         unchecked: list[int] = []
-        complete = X[~np.isnan(X).any(axis=1)]
-        if self.laws and len(complete):
-            self.units = last_digits(complete)
-            if self._learned_units is not None and len(complete) >= FEWEST_ROWS:
-                is_coarser = self.units > self._learned_units
-                self.coarser = np.where(is_coarser, self.units, 0.0)
-        for start in range(0, len(X) if self.laws else 0, BLOCK):
-            block = X[start : start + BLOCK]
-            missing = np.asarray(np.isnan(block).any(axis=1))
-            scores = np.zeros((len(block), len(self.laws)))
-            scores[~missing] = self.scores(block[~missing])
-            broken = missing | (np.abs(scores) > self.threshold).any(axis=1)
-            broken |= ~np.isfinite(scores).all(axis=1)
-            for row in np.flatnonzero(broken).tolist():
-                name = row_names[start + row]
-                if missing[row]:
-                    about, is_checked = self._fill(block[row], start + row, name)
-                    found.extend(about)
-                    unchecked.extend([] if is_checked else [start + row])
-                else:
-                    found.append(self.explain(block[row], start + row, name))
+        checker = self._read_units(X) if self.laws else self
+        n_block = max(BLOCK // max(len(self.laws) * X.shape[1], 1), 1)
+        for start in range(0, len(X) if self.laws else 0, n_block):
+            block = X[start : start + n_block]
+            scores, lacking = checker.scores(block), checker.lack(block)
+            broken = ~(np.abs(scores) <= self.threshold)
+            unchecked.extend((start + np.flatnonzero(lacking.all(axis=1))).tolist())
+            for row in np.flatnonzero((broken | lacking).any(axis=1)).tolist():
+                place = start + row, row_names[start + row]
+                if lacking[row].any():
+                    found.extend(checker.fill(block[row], *place))
+                if broken[row].any():
+                    found.append(checker.explain(block[row], *place))
+                if callback is not None:
+                    callback(start + row + 1)
             if callback is not None:
                 callback(start + len(block))
-        found = [self._add_decimals(each) for each in found]
-        rows = _add_texts(found, texts or {}, row_names)
-        return Check(self.laws, rows, len(X), tuple(unchecked))
+        return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X), tuple(unchecked))
 
-    def _add_decimals(self, found: BrokenRow) -> BrokenRow:
-        """Tell the fixes of a row how many decimals their columns have."""
-
-        def add(fix: Fix) -> Fix:
-            decimals = self._decimals(self.names.index(fix.column))
-            if decimals is None:
-                return fix
-            # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
-            return replace(fix, fix=round(fix.fix, decimals + SPARE), decimals=decimals)
-
-        return replace(
-            found,
-            fixes=tuple(map(add, found.fixes)),
-            alternatives=tuple(map(add, found.alternatives)),
-        )
-
-    def _decimals(self, j: int) -> int | None:
-        """Return the decimals of a column, None if its numbers are not rounded."""
-        units = self.units if self._learned_units is None else self._learned_units
-        if self._learned_units is not None and self.units.any():
-            units = np.minimum(units, self.units)  # 0 if one of them is not rounded
-        return count_decimals(units[j])
+    def _read_units(self, X: FloatArray) -> "Checker":
+        """Return a checker that knows how many digits the rows have."""
+        complete = X[~np.isnan(X).any(axis=1)]
+        if not len(complete):
+            return self
+        units = last_digits(complete)
+        # Half of the numbers of a column may lack its last digit, all of n with chance 2^-n.
+        if self.learned_units is None or 2.0 ** -len(complete) > CHANCE:
+            return replace(self, units=units)
+        return replace(self, units=units, coarser=np.where(units > self.learned_units, units, 0.0))
 
     # --- Broken cells -----------------------------------------------------------------------------
 
     def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
-        """Say which laws a row breaks, and which cells would restore them."""
-        scores = self.scores(x[None])[0]
-        worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
-        broken = tuple(int(k) for k in np.flatnonzero(~(np.abs(scores) <= self.threshold)))
-        involved = sorted({self.names.index(c) for k in broken for c in self.laws[k].columns})
-        tried = [fix for j in involved if (fix := self._restore(x, j)) is not None]
-        single = [each[:2] for each in tried if each[2] <= self.threshold + 0.5]
-        if not single:
-            single = [each[:2] for each in tried if each[2] <= LEFT_TO_NOISE]
-        if single:
-            best = min(misfit for _, misfit in single)
-            weights = np.array([np.exp(-0.5 * min(misfit - best, 700)) for _, misfit in single])
-            # What fits is kept, however odd it is; the prior only ranks it.
-            kept = np.flatnonzero(weights / weights.sum() >= UNLIKELY)
-            shares = weights[kept] * [self._prior(single[i][0]) for i in kept]
-            shares /= shares.sum()
-            fixes = [
-                replace(single[kept[i]][0], probability=float(shares[i]))
-                for i in np.argsort(-shares, kind="stable")
-            ]
-            return BrokenRow(row, name, broken, (fixes[0],), tuple(fixes[1:]), score=worst)
-        pairs = self._restore_pair(x, involved)
-        return BrokenRow(row, name, broken, pairs, score=worst)
+        """Say which laws a row breaks, and which cells would restore them.
 
-    def _prior(self, fix: Fix) -> float:
-        """Return how plausible a fix is by its column, and by how people mistype numbers."""
-        j = self.names.index(fix.column)
-        low, high = self.ranges[:, j]
-        margin = BEYOND * (high - low)
-        # A sign that the column never has is unusual however small the number is.
-        is_inside = max(low - margin, 0.0 if low >= 0 else -np.inf) <= fix.fix
-        is_inside &= fix.fix <= min(high + margin, 0.0 if high <= 0 else np.inf)
-        is_typo = _is_typing_error(fix.value, fix.fix, fix.error, self._decimals(j))
-        return (1.0 if is_inside else UNUSUAL) * (MISTYPED if is_typo else 1.0)
-
-    def _restore(self, x: FloatArray, j: int) -> tuple[Fix, float, float] | None:
-        """Return the value of one cell that restores the laws best.
-
-        With it come the sum of squared scores that it leaves, and the largest of these scores.
+        One wrong cell is more likely than two, and a law with noise that is a few deviations off
+        more likely than either. Of single cells, all that are likely are told.
         """
-        laws = self._laws_of(j)
-        best: tuple[float, float] | None = None
+        lacking = self.lack(x[None])[0]
+        if lacking.any():
+            there = np.flatnonzero(~lacking).tolist()
+            part = replace(self, laws=[self.laws[k] for k in there])
+            found = part.explain(np.where(np.isnan(x), 0.0, x), row, name)
+            return replace(found, laws=tuple(there[k] for k in found.laws))
+        scores = self.scores(x[None])[0]
+        broken = tuple(np.flatnonzero(~(np.abs(scores) <= self.threshold)).tolist())
+        worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
+        restored: list[Restored] = []
+        for n_cells in (1, 2):
+            tried = (self._restore(x, each, scores) for each in self._list_cells(scores, n_cells))
+            restored = restored or [each for each in tried if each is not None]
+        if not restored:
+            return BrokenRow(row, name, broken, (), score=worst)
+        best = min(each.misfit for each in restored)
+        likelihoods = np.array([np.exp((best - each.misfit) / 2) for each in restored])
+        # What fits is kept, however odd it is; the prior only ranks it.
+        likelihoods[likelihoods < CHANCE * likelihoods.sum()] = 0.0
+        shares = likelihoods * [each.prior for each in restored]
+        order = [i for i in np.argsort(-shares, kind="stable").tolist() if likelihoods[i]]
+        first = restored[order[0]].fixes
+        if len(first) > 1:
+            return BrokenRow(row, name, broken, first, score=worst)
+        every = tuple(
+            replace(restored[i].fixes[0], probability=float(shares[i] / shares.sum()))
+            for i in order
+        )
+        return BrokenRow(row, name, broken, every[:1], every[1:], score=worst)
+
+    @property
+    def _limits(self) -> FloatArray:
+        """Scores up to which a law may be left: of exact ones their tolerance, of others noise."""
+        is_noisy = np.array([law.resolution is None for law in self.laws])
+        return np.where(is_noisy, OUTLYING, self.threshold)
+
+    def _list_cells(self, scores: FloatArray, n_cells: int) -> Iterator[list[int]]:
+        """Yield the columns that may be wrong, one or two.
+
+        They must be in every law that is off by more than noise. A total of wrong numbers keeps its
+        law and is changed with them, so that the second column need not be in a broken law.
+        """
+        involved = self.involved
+        broken = involved[~(np.abs(scores) <= self.threshold)].any(axis=0)
+        beyond = involved[~(np.abs(scores) <= self._limits)]
+        linked = involved[involved[:, broken].any(axis=1)].any(axis=0)
+        first, others = np.flatnonzero(broken), np.flatnonzero(linked & ~broken)
+        cells = chain(combinations(first, n_cells), product(first, others) if n_cells > 1 else ())
+        most = max(BLOCK // involved.size, 1)  # as many derivatives as fit into a block
+        yield from islice(
+            (list(each) for each in cells if beyond[:, list(each)].any(axis=1).all()), most
+        )
+
+    def _restore(self, x: FloatArray, cells: list[int], before: FloatArray) -> Restored | None:
+        """Return the values of cells that restore the laws best, None if none do."""
+        laws = np.flatnonzero(self.involved[:, cells].any(axis=1)).tolist()
+        found = []
+        for start in self._list_starts(x, cells, laws):
+            changed = start if len(laws) == 1 else self.solve(start, cells, laws)
+            changed = np.where(self.whole & (changed != x), np.round(changed), changed)
+            scores = before.copy()
+            scores[laws] = [self.score(k, changed[None], cells)[0] for k in laws]
+            found.append((changed, scores, float(np.sum(scores**2))))
+        least = min((misfit for *_, misfit in found if np.isfinite(misfit)), default=np.inf)
+        # Of two roots that fit equally well, the one nearest to the cell.
+        near = [each for each in found if each[2] <= least + SAME]
+        if not near or least == np.inf:
+            return None
+        changed, scores, misfit = min(near, key=lambda each: np.abs(each[0] - x).max())
+        if (changed == x)[cells].any() or not (np.abs(scores) <= self._limits).all():
+            return None
+        is_switch = self.whole & (self.ranges == [[0.0], [1.0]]).all(axis=0)
+        if (is_switch & ~np.isin(changed, [0.0, 1.0]))[cells].any():
+            return None
+        fixes = tuple(
+            self.make_fix(j, x[j], changed[j], self.find_error(changed, j, laws)) for j in cells
+        )
+        prior = np.prod([self.weigh(fix, j) for fix, j in zip(fixes, cells, strict=True)])
+        return Restored(fixes, misfit, float(prior))
+
+    def _list_starts(
+        self, x: FloatArray, cells: list[int], laws: list[int]
+    ) -> Iterator[FloatArray]:
+        """Yield rows from which the values of cells are solved for: with roots of each law."""
+        if len(cells) > 1:
+            yield x
+            return
         for k in laws:
-            for root in self._roots(self.laws[k], x, j):
-                value = self._polish(x, j, root, laws)
-                misfit = self._misfit(x, j, value)
-                if (
-                    best is None
-                    or misfit < best[1] - 1e-6
-                    or (misfit < best[1] + 1e-6 and abs(value - x[j]) < abs(best[0] - x[j]))
-                ):
-                    best = value, misfit
-        if best is None:
-            return None
-        value = best[0]
-        if self.whole[j]:
-            value = float(np.round(value))
-        if value == x[j]:
-            return None
-        changed = x.copy()
-        changed[j] = value
-        scores = self._without(changed, j)
-        if not np.isfinite(scores).all():
-            return None
-        error = self._error(changed, j, laws)
-        if self.whole[j]:
-            low, high = self.ranges[:, j]
-            if {low, high} == {0.0, 1.0} and value not in (0.0, 1.0):
-                return None
-        fix = Fix(self.names[j], float(x[j]), value, error, 1.0)
-        return fix, float(np.sum(scores**2)), float(np.abs(scores).max())
-
-    def _laws_of(self, j: int) -> list[int]:
-        """Return the laws that speak about a column."""
-        return [k for k, law in enumerate(self.laws) if law.involved[j]]
-
-    def _without(self, x: FloatArray, j: int) -> FloatArray:
-        """Return the scores of a row whose cell j has no noise of its own."""
-        return np.asarray(self.scores(x[None], j)[0])
-
-    def _misfit(self, x: FloatArray, j: int, value: float) -> float:
-        changed = x.copy()
-        changed[j] = value
-        return float(np.sum(self._without(changed, j) ** 2))
-
-    def _roots(self, law: Law, x: FloatArray, j: int) -> FloatArray:
-        """Return the real values of a cell that make a law hold."""
-        powers, logs = law.exponents[:, j], np.zeros(len(law.exponents), dtype=np.intp)
-        if law.logs is not None:
-            logs = law.logs[:, j].astype(np.intp)
-        has_log = bool(logs.any())
-        if has_log and powers.any():
-            return np.empty(0)  # no closed form
-        powers = logs if has_log else powers
-        others = x.copy()
-        others[j] = np.e if has_log else 1.0
-        terms = law.coefficients * law.evaluate_terms(others[None])[0]
-        polynomial = np.bincount(powers, weights=terms, minlength=2)
-        if not np.isfinite(polynomial).all():
-            return np.empty(0)
-        roots = np.roots(polynomial[::-1])
-        real = roots[np.abs(roots.imag) <= 1e-6 * (1 + np.abs(roots.real))].real
-        if len(polynomial) == 3 and not len(real) and polynomial[2]:  # the nearest to zero it gets
-            real = np.array([-polynomial[1] / (2 * polynomial[2])])
-        return np.asarray(np.exp(real) if has_log else real)
-
-    def _polish(self, x: FloatArray, j: int, value: float, laws: list[int]) -> float:
-        """Return the value of a cell that fits several laws best (Gauss-Newton)."""
-        if len(laws) == 1:
-            return value
-        changed = x.copy()
-        for _ in range(4):
-            changed[j] = value
-            values, slopes = self._linear(changed, j, laws)
-            curvature = float(slopes @ slopes)
-            if not np.isfinite(curvature) or curvature == 0:
-                break
-            value -= float(slopes @ values) / curvature
-        return value
-
-    def _linear(self, x: FloatArray, j: int, laws: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Return laws and their derivatives by a cell, in units of the other cells' noise."""
-        values, slopes = [], []
-        for k in laws:
-            law, scale = self.laws[k], self._scale(k, x, j)
-            values.append(law.values(x[None])[0] / scale)
-            slopes.append(law.gradients(x[None])[0][j] / scale)
-        return np.array(values), np.array(slopes)
-
-    def _scale(self, k: int, x: FloatArray, without: int | None = None) -> float:
-        """Return the standard deviation of a law in a row, by the noise of its cells."""
-        law = self.laws[k]
-        noise = np.sum((law.gradients(x[None])[0] * self.law_noise(k, x, without)) ** 2)
-        size = np.abs(law.coefficients * law.evaluate_terms(x[None])[0]).sum()
-        return float(np.sqrt(noise + (ROUNDING * size) ** 2 + 1e-300))
-
-    def _error(self, x: FloatArray, j: int, laws: list[int]) -> float:
-        """Return the standard error of a restored cell, its own noise included."""
-        _, slopes = self._linear(x, j, laws)
-        with np.errstate(over="ignore"):  # cells without noise
-            information = float(slopes @ slopes)
-        if information <= 0:
-            return np.inf
-        own = min(float(self.law_noise(k, x)[j]) for k in laws)
-        return float(np.sqrt(1 / information + own**2))
-
-    def _restore_pair(self, x: FloatArray, columns: list[int]) -> tuple[Fix, ...]:
-        """Return two cells that restore all laws, the most plausible ones."""
-        best: tuple[float, tuple[Fix, ...]] | None = None
-        # A total of wrong numbers keeps its law, and has to be changed with them.
-        laws = {k for j in columns for k in self._laws_of(j)}
-        others = {self.names.index(c) for k in laws for c in self.laws[k].columns}
-        pairs = [*combinations(columns, 2), *product(columns, sorted(others.difference(columns)))]
-        for i, j in pairs[:MOST_PAIRS]:
-            changed = self._solve(x, [i, j])
-            if changed is None:
-                continue
-            scores = self.scores(changed[None])[0]
-            if not (np.abs(scores) <= self.threshold).all():
-                continue
-            fixes = tuple(
-                Fix(
-                    self.names[column],
-                    float(x[column]),
-                    float(changed[column]),
-                    self._error(changed, column, self._laws_of(column)),
-                    1.0,
-                )
-                for column in (i, j)
-            )
-            priors = [self._prior(fix) for fix in fixes]
-            cost = float(np.sum(scores**2) - 2 * np.sum(np.log(priors)))
-            if best is None or cost < best[0]:
-                best = cost, fixes
-        return () if best is None else best[1]
-
-    def _solve(self, x: FloatArray, columns: list[int]) -> FloatArray | None:
-        """Return the row with some cells changed so that all laws hold (Gauss-Newton)."""
-        changed = x.copy()
-        for _ in range(20):
-            jacobian, values, weights = [], [], []
-            for k, law in enumerate(self.laws):
-                gradient = law.gradients(changed[None])[0]
-                scale = np.sqrt(np.sum((gradient * self.spreads) ** 2)) + 1e-300
-                jacobian.append(gradient[columns] / scale)
-                values.append(law.values(changed[None])[0] / scale)
-                weights.append(scale / self._scale(k, changed))
-            matrix, weight = np.array(jacobian), np.array(weights)
-            system = np.column_stack([weight[:, None] * matrix, weight * values])
-            if not np.isfinite(system).all() or np.linalg.matrix_rank(matrix) < len(columns):
-                return None
-            step = np.linalg.lstsq(system[:, :-1], system[:, -1], rcond=None)[0]
-            changed[columns] -= step
-            if np.all(np.abs(step) <= 1e-12 * self.spreads[columns]):
-                break
-        for j in columns:
-            if self.whole[j]:
-                changed[j] = np.round(changed[j])
-        return changed
+            for root in _find_roots(self.laws[k], x, cells[0]):
+                start = x.copy()
+                start[cells] = root
+                yield start
 
     # --- Missing cells ----------------------------------------------------------------------------
 
-    def _coarseness(self, k: int) -> int:
+    def fill(self, x: FloatArray, row: int, name: Any) -> list[BrokenRow]:
+        """Fill the missing cells that the laws determine, one after the other, then together."""
+        filled, fixes, used = x.copy(), [], []
+        laws = sorted(range(len(self.laws)), key=self._rank_noise)
+        while True:
+            told = next(filter(None, (self._determine(k, filled) for k in laws)), None)
+            for j, value, error, k in self._determine_jointly(filled) if told is None else [told]:
+                fixes.append(self.make_fix(j, np.nan, value, error))
+                filled[j] = value
+                used.append(k)
+            if told is None:
+                break
+        # Where a filled cell breaks another law, it is not what the laws say.
+        is_new = self.lack(x[None])[0] & ~self.lack(filled[None])[0]
+        is_kept = np.abs(self.scores(filled[None])[0]) <= self.threshold
+        if not fixes or not is_kept[is_new].all():
+            return []
+        return [BrokenRow(row, name, tuple(dict.fromkeys(used)), tuple(fixes), is_missing=True)]
+
+    def _rank_noise(self, k: int) -> tuple[bool, bool]:
         """Rank laws: those that hold to the last digit, up to rounding, and with noise."""
         resolution = self.laws[k].resolution
-        if resolution is not None:
-            return int(resolution.any())
-        return 2
+        return resolution is None, resolution is not None and bool(resolution.any())
 
-    def _fill(self, x: FloatArray, row: int, name: Any) -> tuple[list[BrokenRow], bool]:
-        """Fill the missing cells that the laws determine, one after the other.
+    def _determine(self, k: int, x: FloatArray) -> tuple[int, float, float, int] | None:
+        """Return a missing cell, its value, its error and a law that has one value for it.
 
-        Returns what there is to say about the row, and whether a law is left to check.
+        The value must be near the range of the column, and be told better than by its mean.
         """
-        filled = x.copy()
-        found: list[BrokenRow] = []
-        fixes: list[Fix] = []
-        used: list[int] = []
-        progress = True
-        while progress:
-            progress = False
-            for k in sorted(range(len(self.laws)), key=self._coarseness):
-                law = self.laws[k]
-                unknown = np.flatnonzero(np.isnan(filled) & law.involved).tolist()
-                if len(unknown) != 1:
-                    continue
-                j = unknown[0]
-                value = self._determined(k, filled, j)
-                if value is None:
-                    continue
-                fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
-                filled[j] = value[0]
-                used.append(k)
-                progress = True
-        for j, value, k in self._jointly(filled):
-            fixes.append(Fix(self.names[j], np.nan, value[0], value[1], 1.0))
-            filled[j] = value[0]
-            used.append(k)
-        complete = np.where(np.isnan(filled), 0.0, filled)
-        is_kept = np.abs(self.scores(complete[None])[0]) <= self.threshold
-        # Where a filled cell breaks another law, it is not what the laws say.
-        spoken_of = [
-            k for k, law in enumerate(self.laws)
-            if np.isfinite(law_cells(law, filled)).all() and np.isnan(law_cells(law, x)).any()
-        ]  # fmt: skip
-        if fixes and is_kept[spoken_of].all():
-            laws = tuple(dict.fromkeys(used))
-            found.append(BrokenRow(row, name, laws, tuple(fixes), is_missing=True))
-        present = [k for k, law in enumerate(self.laws) if np.isfinite(law_cells(law, x)).all()]
-        # Not a number where terms overflow, which breaks a law as well.
-        if not is_kept[present].all():
-            checker = Checker(
-                [self.laws[k] for k in present], self.spreads, self.ranges, self.whole,
-                self._learned_units, self.noise, self.proportional,
-            )  # fmt: skip
-            checker.units, checker.coarser = self.units, self.coarser
-            checker.threshold = self.threshold
-            broken = checker.explain(np.where(np.isnan(x), 0.0, x), row, name)
-            found.append(replace(broken, laws=tuple(present[k] for k in broken.laws)))
-        return found, bool(present)
-
-    def _determined(self, k: int, x: FloatArray, j: int) -> tuple[float, float] | None:
-        """Return a missing cell and its error, if one law has exactly one value for it."""
-        roots = self._roots(self.laws[k], np.where(np.isnan(x), 1.0, x), j)
-        low, high = self.ranges[:, j]
-        margin = 0.25 * (high - low)
-        inside = roots[(roots >= low - margin) & (roots <= high + margin)]
+        law, changed = self.laws[k], np.where(np.isnan(x), 1.0, x)
+        unknown = np.flatnonzero(np.isnan(x) & law.involved).tolist()
+        if len(unknown) != 1:
+            return None
+        j = unknown[0]
+        low, high = self.ranges[:, j] + self.spreads[j] * np.array([-1.0, 1.0])
+        roots = _find_roots(law, changed, j)
+        inside = roots[(roots >= low) & (roots <= high)]
         if len(inside) != 1:
             return None
-        value = float(np.round(inside[0])) if self.whole[j] else float(inside[0])
-        changed = np.where(np.isnan(x), 1.0, x)
-        changed[j] = value
-        error = self._error(changed, j, [k])
-        return (value, error) if error <= 0.5 * self.spreads[j] else None
+        changed[j] = np.round(inside[0]) if self.whole[j] else inside[0]
+        error = self.find_error(changed, j, [k])
+        return (j, float(changed[j]), error, k) if error < self.spreads[j] else None
 
-    def _jointly(self, x: FloatArray) -> Iterator[tuple[int, tuple[float, float], int]]:
-        """Yield missing cells that several linear laws determine together."""
-        unknown = np.flatnonzero(np.isnan(x))
+    def _determine_jointly(self, x: FloatArray) -> Iterator[tuple[int, float, float, int]]:
+        """Yield missing cells that several linear laws determine together, as ``_determine``."""
+        unknown, lacking = np.flatnonzero(np.isnan(x)), self.lack(x[None])[0]
         linear = [
             k for k, law in enumerate(self.laws)
-            if law.degree == 1 and law.logs is None and np.isnan(law_cells(law, x)).any()
+            if lacking[k] and law.degree == 1 and law.logs is None
         ]  # fmt: skip
         if len(unknown) < 2 or len(linear) < 2:
             return
-        zeros = np.where(np.isnan(x), 0.0, x)
-        matrix = np.array([self.laws[k].gradients(zeros[None])[0][unknown] for k in linear])
-        values = np.array([self.laws[k].values(zeros[None])[0] for k in linear])
+        zeros = np.where(np.isnan(x), 0.0, x)[None]
+        values, slopes, scales = (each[:, 0] for each in self.measure(linear, zeros))
         # Laws without noise count most.
-        scales = np.array([self._scale(k, zeros) for k in linear])
-        scaled = matrix * self.spreads[unknown] / scales[:, None]
-        _, singular, right = np.linalg.svd(scaled, full_matrices=True)
-        rank = int(np.sum(singular > 1e-9 * max(singular.max(initial=0.0), 1e-300)))
-        free = right[rank:]
-        spread = self.spreads[unknown, None] * np.linalg.pinv(scaled, rcond=1e-9) / scales
-        solution = -spread @ values
+        scaled = slopes[:, unknown] * self.spreads[unknown] / scales[:, None]
+        inverse = np.linalg.pinv(scaled, rcond=EXACT)
+        told = np.sum(inverse * scaled.T, axis=1)  # 1 for cells that the laws determine, or less
+        inverse = self.spreads[unknown, None] * inverse / scales
+        solution = -inverse @ values
         # Laws share the noise of their columns: x + y + z and x + 2 y + z are off together.
-        shares = np.array(
-            [self.laws[k].gradients(zeros[None])[0] * self.law_noise(k, zeros) for k in linear]
-        )
+        shares = slopes * [self.find_noise(k, zeros)[0] for k in linear]
         shares[:, unknown] = 0.0
-        errors = np.linalg.norm(spread @ shares, axis=1)
-        for position, j in enumerate(unknown):
-            is_free = len(free) and np.abs(free[:, position]).max() > 1e-6
-            if is_free or not np.abs(matrix[:, position]).any():
-                continue
-            value = float(solution[position])
-            value = float(np.round(value)) if self.whole[j] else value
-            k = linear[int(np.flatnonzero(matrix[:, position])[0])]
-            filled = zeros.copy()
+        errors = np.linalg.norm(inverse @ shares, axis=1)
+        for i in np.flatnonzero(told > 1 - SAME).tolist():
+            j, k = int(unknown[i]), linear[int(np.flatnonzero(slopes[:, unknown[i]])[0])]
+            value = float(np.round(solution[i]) if self.whole[j] else solution[i])
+            filled = zeros[0].copy()
             filled[j] = value
-            error = float(np.hypot(errors[position], self.law_noise(k, filled)[j]))
-            yield int(j), (value, error), k
+            yield j, value, float(np.hypot(errors[i], self.find_noise(k, filled)[j])), k
 
 
 def list_texts(texts: Mapping[tuple[int, str], str], row_names: Sequence[Any]) -> Check:
@@ -924,25 +842,48 @@ def _add_texts(
     return sorted(told, key=lambda each: each.row)
 
 
-def _is_typing_error(value: float, right: float, error: float, decimals: int | None) -> bool:
-    """Say whether a common typing error turns the right number into the value.
+def _find_roots(law: Law, x: FloatArray, j: int) -> FloatArray:
+    """Return the real values of a cell that make a law hold, or bring it nearest to that."""
+    powers, logs = law.exponents[:, j], np.zeros(len(law.exponents), dtype=np.intp)
+    if law.logs is not None:
+        logs = law.logs[:, j].astype(np.intp)
+    has_log = bool(logs.any())
+    if has_log and powers.any():
+        return np.empty(0)  # no closed form
+    others = x.copy()
+    others[j] = np.e if has_log else 1.0
+    terms = law.coefficients * law.evaluate_terms(others[None])[0]
+    polynomial = np.bincount(logs if has_log else powers, weights=terms, minlength=2)[::-1]
+    if not np.isfinite(polynomial).all():
+        return np.empty(0)
+    for each in (polynomial, np.polyder(polynomial)):
+        roots = np.roots(each)
+        # Rounding moves double roots off the real line by half of the digits.
+        real = roots[np.abs(roots.imag) <= np.sqrt(SAME) * np.abs(roots)].real
+        if len(real):
+            break
+    return np.asarray(np.exp(real) if has_log else real)
+
+
+def _find_slips(fix: Fix) -> Iterator[float]:
+    """Yield how precisely common typing errors give the value of a cell, if they do.
 
     These are a shifted decimal point, a lost sign, and a digit that is changed, left out, added or
     swapped with the next one. Digits tell nothing where noise makes the last ones uncertain.
     """
-    unit = 0.0 if decimals is None else 10.0**-decimals
-    for factor in (-1.0, *(10.0**k for k in range(-MOST_SHIFTED, MOST_SHIFTED + 1) if k)):
+    unit = 0.0 if fix.decimals is None else 10.0**-fix.decimals
+    ratio = fix.fix / fix.value if fix.value else 0.0
+    if ratio and np.isfinite(ratio):
+        factor = np.copysign(10.0 ** np.round(np.log10(abs(ratio))), ratio)
         # The digits that a shift moves beyond the last decimal are lost.
-        most = WIDTH * error + unit * (1 + abs(factor)) / 2
-        if abs(factor * value - right) <= most <= SHOWS_SHIFT * abs(right):
-            return True
-    if decimals is None or not error < unit / 2:
-        return False
-    padded = [f"{number:.{decimals}f}" for number in (value, right)]
-    if max(sum(map(str.isdigit, text)) for text in padded) < FEWEST_DIGITS:
-        return False
-    trimmed = [text.rstrip("0").rstrip(".") if decimals else text for text in padded]
-    return _differ_by_one(*padded) or _differ_by_one(*trimmed)
+        width = fix.interval[1] - fix.interval[0] + unit * (1 + abs(factor))
+        if factor != 1 and 2 * abs(factor * fix.value - fix.fix) <= width:
+            yield width
+    if fix.decimals is not None and fix.error < unit / 2:
+        padded = [f"{number:.{fix.decimals}f}" for number in (fix.value, fix.fix)]
+        trimmed = [text.rstrip("0").rstrip(".") if fix.decimals else text for text in padded]
+        if _differ_by_one(*padded) or _differ_by_one(*trimmed):
+            yield unit
 
 
 def _differ_by_one(text: str, other: str) -> bool:
@@ -953,29 +894,3 @@ def _differ_by_one(text: str, other: str) -> bool:
     end = len(commonprefix([text[::-1], other[::-1]]))  # noqa: RUF071
     text, other = text[: len(text) - end], other[: len(other) - end]
     return max(len(text), len(other)) <= 1 or (len(text) == 2 and text == other[::-1])
-
-
-def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatArray:
-    """Return how far a law without noise may be off in each row.
-
-    That is half a unit of the last digit of each rounded cell, to first order, and the rounding
-    errors of the computation: ½ Σ_j |∂_j g| δ_j + 10⁻⁹ Σ |terms|. The numbers may be rounded to
-    ``units`` that are coarser than those that the law was found in.
-    """
-    assert law.resolution is not None
-    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
-    rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
-    return np.asarray(rounding * (1 + ROUNDING) + ROUNDING * sizes + 1e-150)
-
-
-def law_cells(law: Law, x: FloatArray) -> FloatArray:
-    """Return the cells of a row that a law speaks about."""
-    return x[law.involved]
-
-
-def _score(law: Law, X: FloatArray, noises: FloatArray) -> FloatArray:
-    """Return g / s in every row, NaN where a term is beyond all numbers."""
-    # Not sums of squares, which overflow: a cell of 1e200 would break no law.
-    noise = np.hypot.reduce(law.gradients(X) * noises, axis=1)
-    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
-    return np.asarray(law.values(X) / np.hypot(np.hypot(noise, ROUNDING * sizes), 1e-150))

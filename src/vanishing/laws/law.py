@@ -9,21 +9,23 @@ from math import gcd, lcm
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import LAW, LAW_IN_LATEX, Term, plain_symbol, printable
 from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
+from vanishing.levels import CHANCE, ROUNDING
 
-#: Largest denominator and numerator of a coefficient that is written as a fraction.
-LARGEST_DENOMINATOR, LARGEST_NUMERATOR = 20, 10_000
-#: Digits of a coefficient that is written as a decimal number, at most.
-MOST_DIGITS = 4
-#: Standard errors within which a simple number stands for a coefficient.
-ROUNDED = 2.5
-#: Share of all numbers that a fraction, or the number 1, may stand for by coincidence.
-COINCIDENCE, LIKELY = 0.05, 0.3
+#: Digits of the decimal numbers that people write in laws, at most: 9.807, 0.0529.
+MOST_LAW_DIGITS = 4
+#: Share of all numbers that simple ones may stand for by coincidence, the usual level of tests.
+BY_COINCIDENCE = 0.05
 #: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
-MOST_SHIFT = 900
+MOST_SHIFT = np.finfo(float).maxexp - np.finfo(float).nmant
+
+#: Functions that write a number with its standard error, and the name of a column.
+NumberWriter = Callable[[float, float], str]
+NameWriter = Callable[[str], str]
 
 
 class Support(NamedTuple):
@@ -185,11 +187,10 @@ class Law:
         return self._write_sides(write_with_error, plain_symbol)
 
     def _write_sides(
-        self, write_number: Callable[[float, float], str], write_name: Callable[[str], str]
+        self, write_number: NumberWriter, write_name: NameWriter
     ) -> tuple[list[Term], list[Term]]:
-        """Return both sides, with functions that write numbers and names."""
         if self.is_product:
-            return self._write_product(write_number, write_name)
+            return _write_product(self, write_number, write_name)
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return (
@@ -202,46 +203,12 @@ class Law:
         """Whether only logarithms are added, so that the law is one of products of powers."""
         return self.logs is not None and not self.exponents.any()
 
-    def _write_product(
-        self, write_number: Callable[[float, float], str], write_name: Callable[[str], str]
-    ) -> tuple[list[Term], list[Term]]:
-        """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
-        assert self.logs is not None
-        powers = self.logs.T.astype(float) @ self.coefficients
-        errors = self.logs.T.astype(float) @ self.standard_errors
-        constant = ~self.logs.any(axis=1)
-
-        def divide(lead: int) -> list[str]:
-            # Of the ratio of two coefficients, the digits that the worse of them has.
-            relative = np.maximum(
-                errors / np.maximum(np.abs(powers), 1e-300), errors[lead] / abs(powers[lead])
-            )
-            ratios = np.abs(powers / powers[lead])
-            return [
-                write_coefficient(float(ratio), float(ratio * error)) if ratio else ""
-                for ratio, error in zip(ratios, relative, strict=True)
-            ]
-
-        # The exponents with the fewest digits, and of these the last column on the left.
-        used = np.flatnonzero(powers)
-        lead = min(used[::-1].tolist(), key=lambda lead: sum(map(len, divide(lead))))
-        written = divide(lead)
-        factor = float(np.exp(-(self.coefficients @ constant) / powers[lead]))
-        error = factor * float(self.standard_errors @ constant) / abs(float(powers[lead]))
-        sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = ([], [])
-        for j in used.tolist():
-            is_left = powers[j] * powers[lead] > 0
-            sides[not is_left].append((write_name(self.names[j]), float(written[j])))
-        number = write_number(factor, error)
-        right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
-        return [Term(False, "", sides[0])], [right]
-
     def _write_terms(
         self,
         terms: Sequence[int],
         sign: float,
-        write_number: Callable[[float, float], str],
-        write_name: Callable[[str], str],
+        write_number: NumberWriter,
+        write_name: NameWriter,
     ) -> list[Term]:
         """Return some of the terms, highest degree first."""
         found = []
@@ -367,6 +334,42 @@ class Law:
         return np.asarray(by_column + np.where(used, by_log / np.where(used, rows, 1.0), 0.0))
 
 
+def _write_product(
+    law: Law, write_number: NumberWriter, write_name: NameWriter
+) -> tuple[list[Term], list[Term]]:
+    """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
+    assert law.logs is not None
+    powers = law.logs.T.astype(float) @ law.coefficients
+    errors = law.logs.T.astype(float) @ law.standard_errors
+    constant = ~law.logs.any(axis=1)
+
+    def divide(lead: int) -> list[str]:
+        # Of the ratio of two coefficients, the digits that the worse of them has.
+        relative = np.maximum(
+            errors / np.maximum(np.abs(powers), np.finfo(float).tiny),
+            errors[lead] / abs(powers[lead]),
+        )
+        ratios = np.abs(powers / powers[lead])
+        return [
+            write_coefficient(float(ratio), float(ratio * error)) if ratio else ""
+            for ratio, error in zip(ratios, relative, strict=True)
+        ]
+
+    # The exponents with the fewest digits, and of these the last column on the left.
+    used = np.flatnonzero(powers)
+    lead = min(used[::-1].tolist(), key=lambda lead: sum(map(len, divide(lead))))
+    written = divide(lead)
+    factor = float(np.exp(-(law.coefficients @ constant) / powers[lead]))
+    error = factor * float(law.standard_errors @ constant) / abs(float(powers[lead]))
+    sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = ([], [])
+    for j in used.tolist():
+        is_left = powers[j] * powers[lead] > 0
+        sides[not is_left].append((write_name(law.names[j]), float(written[j])))
+    number = write_number(factor, error)
+    right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
+    return [Term(False, "", sides[0])], [right]
+
+
 def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
     """Return rows as numbers, or raise if they have other columns than those of the names."""
     rows = np.asarray(X, dtype=float)
@@ -440,7 +443,7 @@ class Equations:
 
 def write_coefficient(value: float, error: float) -> str:
     """Write a number with the digits that its standard error leaves."""
-    if value == int(value) and abs(value) < 1e15:
+    if value == int(value) and len(str(int(abs(value)))) <= np.finfo(float).precision:
         return str(int(value))
     return f"{value:.{count_digits(value, error)}g}"
 
@@ -502,14 +505,9 @@ def make_law(
 ) -> Law:
     """Return a fitted relation as a law in the units of the table; see ``simplify``."""
     coefficients, standard_errors = simplify(relation, sizes, values)[0]
+    rows = row_numbers[relation.sound]
     return Law(
-        names,
-        relation.exponents,
-        coefficients,
-        standard_errors,
-        relation.noise,
-        p_value,
-        row_numbers[relation.sound],
+        names, relation.exponents, coefficients, standard_errors, relation.noise, p_value, rows
     )
 
 
@@ -600,13 +598,8 @@ def _simplify_jointly(
     no row. Given that coefficient i is f instead of r_i, the others are normal with the mean
     r + C_i (f - r_i) / C_ii and the covariance C - C_i C_i' / C_ii. Each step is within a few of
     these conditional errors, so that all of them together move the residuals by little. Numbers are
-    simple when they are multiplied by ``factors``.
-
-    Returns
-    -------
-    ratios, errors : arrays of shape (n_terms,)
-        Of the coefficients that are not simple, given those that are.
-    fractions : list of Fraction or None
+    simple when they are multiplied by ``factors``. Returned are all coefficients, their errors and
+    the simple numbers, None for coefficients that are not simple.
     """
     ratios, covariance = ratios.copy(), covariance.copy()
     fractions: list[Fraction | None] = [None] * len(ratios)
@@ -614,7 +607,7 @@ def _simplify_jointly(
     found = True
     while found:
         found = False
-        rounding = 4e-15 * np.abs(ratios)  # of the fit itself
+        rounding = 4 * ROUNDING * np.abs(ratios)  # of the fit itself
         errors = np.maximum(np.sqrt(np.clip(np.diag(covariance), 0, None)), rounding)
         relative = errors / np.maximum(np.abs(ratios), np.finfo(float).tiny)
         for i in np.argsort(relative, kind="stable").tolist():
@@ -639,27 +632,25 @@ def _simplify_jointly(
 def _fraction(value: float, error: float) -> Fraction | None:
     """Return the simplest number that a coefficient may be, or None.
 
-    Simple are fractions with a small denominator, and decimal numbers with few digits. If numbers
-    that simple are so dense that one is near by coincidence, none is returned.
+    Simple are decimal numbers with few digits, and fractions that are not more frequent: between
+    two whole numbers lie about q² fractions with denominators up to q, and 10^d decimal numbers. If
+    numbers that simple are so dense that one is near by coincidence, none is returned.
     """
     if value == 0 or not np.isfinite(value):
         return None
-    tolerance = ROUNDED * error + 1e-12 * abs(value)
-    for denominator in range(1, LARGEST_DENOMINATOR + 1):
-        numerator = round(value * denominator)
-        if not 0 < abs(numerator) <= LARGEST_NUMERATOR:
-            continue
-        if abs(numerator / denominator - value) <= tolerance:
-            # About denominator² fractions this simple lie between two whole numbers.
-            share = 2 * tolerance * denominator**2
-            is_one = denominator == 1 and abs(numerator) == 1
-            if share <= (LIKELY if is_one else COINCIDENCE):
-                return Fraction(numerator, denominator)
+    tolerance = -float(ndtri(CHANCE / 2)) * error + 1e-12 * abs(value)
+    for denominator in range(1, 10 ** (MOST_LAW_DIGITS // 2) + 1):
+        fraction = Fraction(round(value * denominator), denominator)
+        if abs(float(fraction) - value) <= tolerance:
+            # The number 1 is meant wherever 1/2 and 3/2 are not.
+            most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
+            if fraction and 2 * tolerance * denominator**2 <= most:
+                return fraction
             break
     exponent = int(np.floor(np.log10(abs(value))))
-    for n_digits in range(1, MOST_DIGITS + 1):
+    for n_digits in range(1, MOST_LAW_DIGITS + 1):
         unit = Fraction(10) ** (exponent + 1 - n_digits)
         rounded = round(value / unit) * unit
         if abs(float(rounded) - value) <= tolerance:
-            return rounded if 2 * tolerance <= COINCIDENCE * float(unit) else None
+            return rounded if 2 * tolerance <= BY_COINCIDENCE * float(unit) else None
     return None

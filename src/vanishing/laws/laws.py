@@ -15,7 +15,7 @@ from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, tolerate
+from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import Candidate, Evidence, find_complete
@@ -23,18 +23,12 @@ from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
+from vanishing.levels import ROUNDING, SAME
 
-#: Rows below which nothing can be said of laws with noise, and of laws without.
-FEWEST_ROWS, FEWEST_EXACT_ROWS = 8, 5
-#: Share of missing cells above which a column is set aside.
-MOST_MISSING = 0.5
-#: Characters of a line within which evidence stands beside a law.
-LINE = 80
-#: Relative spread below which a column is constant.
-CONSTANT = 1e-12
-#: Share of the rows, and distance from the median in units of that of the others, of errors that
-#: are beyond comparison; and how many of these rows notes mention.
-FEW, BEYOND, MOST_NOTED = 0.02, 1e4, 3
+#: Rows below which nothing is a law: four points lie on some short curve.
+FEWEST_EXACT_ROWS = 5
+#: Characters of a line within which evidence stands beside a law, those of a terminal.
+LINE_WIDTH = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,8 +154,8 @@ class Laws(Equations):
     def _checker(self) -> Checker:
         given = np.asarray(self.noise, dtype=float) if np.ndim(self.noise) else None
         return Checker(
-            self.equations, self.spreads, self.ranges, self.whole, self.units, given,
-            self.proportional,
+            self.equations, self.spreads, self.ranges, self.whole, self.n_rows, self.units, given,
+            self.proportional, choose_threshold(len(self.equations)),
         )  # fmt: skip
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
@@ -257,7 +251,7 @@ class Laws(Equations):
                 f"{text:{side}{n}}" for text, side, n in zip(each, "><><", widths, strict=True)
             ]
             evidence.append("  ".join(compress(padded, widths)).rstrip())
-        room = LINE - 4 - max(map(len, evidence), default=0)
+        room = LINE_WIDTH - 4 - max(map(len, evidence), default=0)
         start = max((len(law) for law in laws if len(law) <= room), default=2) + 2
         lines = []
         for law, words in zip(laws, evidence, strict=True):
@@ -535,9 +529,10 @@ class _Search:
         values = self.table.values
         present = np.isfinite(values)
         largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
-        constant = self.spreads <= CONSTANT * largest
-        usual = present.mean(axis=0) >= 1 - MOST_MISSING
-        laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & usual)]
+        # Up to the rounding errors of the sums that spreads are computed from.
+        constant = self.spreads <= len(values) * ROUNDING * largest
+        is_mostly_there = 2 * present.sum(axis=0) >= len(values)
+        laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & is_mostly_there)]
         given = None
         if self.noise is not None:
             given = np.asarray(self.noise, dtype=float)
@@ -567,20 +562,18 @@ class _Search:
     def _find_gross_errors(self) -> BoolArray:
         """Return cells that are beyond comparison with the rest of their column.
 
-        Beside 1e12, numbers around 1 are all the same: laws of the other rows would be lost in the
-        rounding errors of that one, or hold because it dwarfs all others.
+        Laws are fitted to sums of squares, in which cells that are larger by 1 / √SAME take half of
+        the digits of the others: laws of the other rows would be lost in the rounding errors of
+        that one, or hold because it dwarfs all others. Up to √n cells of a column may be wrong.
         """
-        values = np.where(np.isfinite(self.table.values), self.table.values, np.nan)
-        n_rows = len(values)
-        if n_rows < FEWEST_ROWS:
-            return np.zeros(values.shape, dtype=bool)
+        values, names = self.table.values, self.table.names
         distances = np.nan_to_num(np.abs(values - np.nanmedian(values, axis=0)))
-        usual = np.sort(distances, axis=0)[-1 - max(1, int(FEW * n_rows))]
-        gross = (usual > 0) & (distances > BEYOND * usual)
+        usual = np.sort(distances, axis=0)[-1 - math.isqrt(len(values))]
+        gross = (usual > 0) & (distances * np.sqrt(SAME) > usual)
         self.table.notes.extend(
-            f"no law was fitted to a row with {values[i, j]:.3g} in {self.table.names[j]}, which "
-            "is beyond comparison with the other rows"
-            for i, j in np.argwhere(gross)[:MOST_NOTED].tolist()
+            f"no law was fitted to a row with {values[np.argmax(gross[:, j]), j]:.3g} in "
+            f"{names[j]}, which is beyond comparison with the other rows"
+            for j in np.flatnonzero(gross.any(axis=0)).tolist()
         )
         return np.asarray(gross)
 

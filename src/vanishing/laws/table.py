@@ -13,32 +13,21 @@ from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_number
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.data.written_numbers import CellSummary, decide_decimal, read_texts
+from vanishing.levels import BLOCK
 
-#: Rows that are kept of a table that does not fit into memory.
-MOST_ROWS = 100_000
-#: Bytes of a file that is read whole.
-MOST_BYTES = 2**28
-BLOCK = 2**15
-#: Power of ten that products of columns may have.
-MOST_DECIMALS = 300
+#: Rows that are kept of a table that does not fit into memory: more change no coefficient in the
+#: first two digits.
+MOST_DRAWN = 100_000
+#: Bytes of a file that is read whole: with its numbers, a gigabyte of memory.
+MOST_READ_WHOLE = 2**28
 
 
 @dataclass
 class NumericTable:
     """Numbers with names; NaN where one is missing.
 
-    Attributes
-    ----------
-    values : array of shape (n_rows, n_columns)
-    names : list of str
-    row_names : sequence
-    sample_weight : array of shape (n_rows,)
-    notes : list of str
-        Sentences about what was set aside.
-    texts : dict of (int, str) to str
-        What cells hold that are no numbers, by the place of the row and the column.
-    set_aside : list of str
-        Columns that are not numeric.
+    ``notes`` are sentences about what was set aside, ``texts`` what cells hold that are not
+    numbers, by the place of the row and the column, and ``set_aside`` the columns of other kinds.
     """
 
     values: FloatArray
@@ -60,22 +49,14 @@ class NumericTable:
 def take_table(
     X: Any, feature_names: Any = None, sample_weight: Any = None, *, tells_notes: bool = False
 ) -> NumericTable:
-    """Return the numeric columns of a table of any kind.
+    """Return the numeric columns of a table of any kind; those of text and of dates are set aside.
 
-    Parameters
-    ----------
-    X : array-like, frame, path, ``vanishing.data.Table``, chunks or source
-        Of shape (n_rows, n_columns). Columns of text and of dates are set aside.
-    feature_names : sequence of str, optional
-        Instead of those that the table has.
-    sample_weight : array-like of shape (n_rows,), optional
-    tells_notes : bool
-        Whether the caller passes the notes on to the user. Otherwise, guesses that may well be
-        wrong give a warning.
+    If the caller does not pass the notes on to the user, guesses that may well be wrong give a
+    warning.
     """
     is_path = isinstance(X, (str, os.PathLike))
     doubtful: list[Note] = []
-    if is_path and os.path.isfile(X) and os.path.getsize(X) <= MOST_BYTES:
+    if is_path and os.path.isfile(X) and os.path.getsize(X) <= MOST_READ_WHOLE:
         table = _from_file(take_columns(open_table(X)), doubtful)
     elif isinstance(X, Table):
         table = _from_file(X, [])  # who read it was warned
@@ -118,19 +99,13 @@ def _refuse_equal_names(names: Sequence[str]) -> None:
 def refuse_sizes(
     names: Sequence[str], values: FloatArray, degree: int, place: Callable[[int], str]
 ) -> None:
-    """Raise where products of columns would overflow or underflow.
+    """Raise where sums of products of columns would overflow, or products underflow.
 
-    Parameters
-    ----------
-    names : sequence of str
-    values : array of shape (n_rows, n_columns)
-    degree : int
-        Of the products.
-    place : callable
-        What to call a row, by its number.
+    ``place`` says what a row is called.
     """
+    double = np.finfo(float)
     # Squares of squares are taken in any case.
-    most = 10.0 ** (MOST_DECIMALS / max(degree, 4))
+    most = 2.0 ** ((double.maxexp - double.nmant) / max(degree, 4))
     for name, column in zip(names, values.T, strict=True):
         sizes = np.abs(column)
         largest = float(sizes.max(initial=0.0))
@@ -313,20 +288,20 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
     n_rows = 0
     first = int(isinstance(X, (str, os.PathLike)))  # rows of files are numbered from 1
     numbers = np.empty(0, dtype=np.intp)
-    with close_after(source.blocks(BLOCK)) as blocks:
+    with close_after(source.blocks(max(BLOCK // source.n_features, 1))) as blocks:
         for block in blocks:
             rows = np.asarray(move_to_host(block), dtype=float)
             keys = np.concatenate([keys, rng.random(len(rows))])
             numbers = np.concatenate([numbers, first + np.arange(n_rows, n_rows + len(rows))])
             kept = rows if kept is None else np.concatenate([kept, rows])
             n_rows += len(rows)
-            if len(keys) > 2 * MOST_ROWS:
-                chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
+            if len(keys) > 2 * MOST_DRAWN:
+                chosen = np.sort(np.argpartition(keys, MOST_DRAWN)[:MOST_DRAWN])
                 kept, keys, numbers = kept[chosen], keys[chosen], numbers[chosen]
     assert kept is not None
     notes = [note.with_remedies(REMEDIES) for note in said]
-    if len(kept) > MOST_ROWS:
-        chosen = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
+    if len(kept) > MOST_DRAWN:
+        chosen = np.sort(np.argpartition(keys, MOST_DRAWN)[:MOST_DRAWN])
         kept, numbers = kept[chosen], numbers[chosen]
     if len(kept) < n_rows:
         notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
@@ -335,11 +310,11 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
 
 
 def whole_columns(values: FloatArray) -> BoolArray:
-    """Return which columns hold whole numbers."""
+    """Return which columns hold whole numbers, not so large that all numbers are whole."""
     with np.errstate(invalid="ignore"):
+        is_small = np.abs(values) < 1 / np.finfo(float).eps
         return np.asarray(
-            ((values == np.round(values)) | np.isnan(values)).all(axis=0)
-            & (np.nanmax(np.abs(values), axis=0, initial=0) < 2**53)
+            (((values == np.round(values)) & is_small) | np.isnan(values)).all(axis=0)
         )
 
 

@@ -22,7 +22,7 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, Stray
 from vanishing.data.source import have_lost_digits
 from vanishing.equations.text import significant
-from vanishing.laws.laws import FEWEST_ROWS
+from vanishing.laws.laws import FEWEST_EXACT_ROWS
 from vanishing.polynomials.monomials import count
 
 # --- What is known of a table ---------------------------------------------------------------------
@@ -246,8 +246,8 @@ def remarks(found: Description) -> list[str]:
     n_rows = found.n_complete
     enough = [each for each, n_terms in found.n_terms.items() if have_enough_rows(n_rows, n_terms)]
     rows = f"{count_things(n_rows, 'complete row')} {'is' if n_rows == 1 else 'are'}"
-    if n_rows < FEWEST_ROWS:
-        said.append(f"{rows} too few to find equations; at least {FEWEST_ROWS} are needed.")
+    if n_rows < FEWEST_EXACT_ROWS:
+        said.append(f"{rows} too few to find equations; at least {FEWEST_EXACT_ROWS} are needed.")
     elif not enough:
         columns = count_things(len(found.numeric), "column")
         said.append(
