@@ -13,7 +13,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import last_digits
+from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.fit import EXACT
@@ -21,7 +21,7 @@ from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import Candidate, Evidence, find_complete
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
-from vanishing.laws.selection import select_laws
+from vanishing.laws.selection import find_zeros, select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
 from vanishing.levels import ROUNDING, SAME
 
@@ -58,6 +58,8 @@ class Laws(Equations):
         Units of the last digits of the columns, such as 0.01; 0 for numbers that are not rounded.
     proportional : bool
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
+    zeros : tuple of str
+        Columns whose blank cells count as 0.
     """
 
     equations: tuple[Law, ...]
@@ -70,6 +72,7 @@ class Laws(Equations):
     notes: tuple[str, ...] = ()
     units: Annotated[FloatArray | None, "names"] = None
     proportional: bool = False
+    zeros: tuple[str, ...] = ()
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -184,6 +187,10 @@ class Laws(Equations):
         unused = [j for j, name in enumerate(self.names) if name not in needed]
         values = values.copy()
         values[:, unused] = 0.0
+        for name in self.zeros:
+            blank = np.isnan(values[:, self.names.index(name)])
+            blank[[row for row, column in table.texts if column == name]] = False
+            values[blank, self.names.index(name)] = 0.0
         return values
 
     def solve_for(self, name: str) -> list[Any]:
@@ -408,6 +415,11 @@ def discover(
     _check_time_limit(time_limit)
     deadline = time.thread_time() + (math.inf if time_limit is None else time_limit)
     table = take_table(X, feature_names, sample_weight, tells_notes=True)
+    strays = np.zeros(table.values.shape, dtype=bool)
+    for row, name in table.texts:
+        strays[row, table.names.index(name)] = True
+    strays = strays[table.sample_weight > 0]
+    beside = {name: strays[:, j] for j, name in enumerate(table.names)}
     _leave_out_rows(table, table.sample_weight > 0)
     _leave_out_empty(table)
     _set_rounded_aside(table)
@@ -417,6 +429,7 @@ def discover(
         lambda row: f"row {table.row_names[row]}",
     )  # fmt: skip
     _check_noise(noise, len(table.names))
+    zeros = _fill_zeros(table, beside, 0 if random_state is None else random_state, deadline)
     values, weights = table.values, table.sample_weight
     names = tuple(table.names)
     n_rows = len(values)
@@ -443,7 +456,27 @@ def discover(
         tuple(table.notes),
         last_digits(np.nan_to_num(values)) if n_rows else None,
         proportional,
+        zeros,
     )
+
+
+def _fill_zeros(
+    table: NumericTable, strays: Mapping[str, BoolArray], seed: int, deadline: float
+) -> tuple[str, ...]:
+    """Fill in the blanks that count as 0, but not cells that hold something else than a number."""
+    values = table.values.copy()
+    blanks = np.isnan(values)
+    for j, name in enumerate(table.names):
+        blanks[:, j] &= ~strays[name]
+    values[np.isnan(values) & ~blanks] = np.inf  # neither blank nor a number
+    found = find_zeros(values, seed, deadline)
+    if not found:
+        return ()
+    for j in found:
+        table.values[blanks[:, j], j] = 0.0
+    names = [table.names[j] for j in found]
+    table.notes.append(f"blanks in {join([printable(name) for name in names])} count as 0")
+    return tuple(names)
 
 
 def _check_time_limit(time_limit: Any) -> None:

@@ -266,9 +266,6 @@ def is_sound(
     law only comes close to is a smooth function of the ``others``, columns that do not depend on
     the target.
     """
-    sizes = np.nanmax(np.abs(cells.values), axis=0)
-    if evidence.candidate.is_product(sizes):
-        return False
     rows = np.flatnonzero(find_complete(evidence.candidate, cells))
     # Rows that repeat each other have the same residuals.
     levels = cells.levels[rows][:, list(evidence.candidate.columns)]

@@ -16,14 +16,16 @@ from vanishing.laws.model import (
     Candidate,
     Evidence,
     bound_bits,
+    find_complete,
     is_sound,
     is_within_rounding,
     judge,
+    measure_dependence,
     measure_length,
     measure_structure,
     predict,
 )
-from vanishing.laws.noise import NoisyProposer
+from vanishing.laws.noise import LONGEST, NoisyProposer, fit_terms
 from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
@@ -246,6 +248,7 @@ class Selection:
             if bits > ENOUGH_BITS
         ]
         heapq.heapify(queue)
+        candidates, keys = list(candidates), {candidate.key for candidate in candidates}
         while queue:
             _, i, n_known, evidence = heapq.heappop(queue)
             if time.thread_time() > deadline:
@@ -253,6 +256,12 @@ class Selection:
             if evidence is not None and n_known == len(self.laws):
                 if self._is_sound(evidence):
                     self.accept(evidence)
+                elif evidence.noise:
+                    for longer in self._extend(evidence):
+                        if longer.key not in keys:
+                            keys.add(longer.key)
+                            candidates.append(longer)
+                            heapq.heappush(queue, (-math.inf, len(candidates) - 1, -1, None))
                 continue
             targets = self.find_free_targets(candidates[i])
             if not targets or bound(candidates[i]) <= ENOUGH_BITS:
@@ -262,11 +271,34 @@ class Selection:
                 heapq.heappush(queue, (-evidence.bits, i, len(self.laws), evidence))
         return True
 
+    def _find_independent(self, target: int) -> list[int]:
+        """Return the columns that do not depend on a target."""
+        dependents = self._dependents(target) | {target}
+        return [j for j in self.cells.varying.tolist() if j not in dependents]
+
     def _is_sound(self, evidence: Evidence) -> bool:
         """Say whether a law needs all that it says, and nothing tells its residuals."""
-        dependents = self._dependents(evidence.target) | {evidence.target}
-        others = [j for j in self.cells.varying.tolist() if j not in dependents]
+        others = self._find_independent(evidence.target)
         return is_sound(evidence, self.cells, self.known, others)
+
+    def _extend(self, evidence: Evidence) -> list[Candidate]:
+        """Add the column to an equation with noise that tells most about its residuals."""
+        candidate, values = evidence.candidate, self.cells.values
+        kept = find_complete(candidate, self.cells) & ~evidence.broken
+        off = values[:, evidence.target] - predict(candidate, values, evidence.target)
+        best, added = ENOUGH_BITS, None
+        for j in self._find_independent(evidence.target):
+            rows = kept & self.cells.present[:, j] & np.isfinite(off)
+            if j not in self.known and ((j, 1),) not in candidate.terms and rows.sum() > 2:
+                correlation = float(np.corrcoef(off[rows], values[rows, j])[0, 1])
+                bits = measure_dependence(correlation, int(rows.sum()))
+                if bits > best:
+                    best, added = bits, j
+        if added is None or len(candidate.terms) >= LONGEST:
+            return []
+        terms = (*candidate.terms, ((added, 1),))
+        rows = find_complete(Candidate(terms, (1.0,) * len(terms)), self.cells)
+        return fit_terms(terms, values[rows], evidence.is_proportional, self.cells.resolution)
 
     def judge(
         self,
@@ -300,7 +332,7 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     That of a total tells nothing, so that only rows that have their total count.
     """
     blanks = np.isnan(values)
-    if not blanks.any():
+    if not blanks.any() or values.shape[1] > MOST_COLUMNS:
         return []
     rng = np.random.default_rng(seed)
     if len(values) > MOST_ROWS:
@@ -375,7 +407,10 @@ def select_laws(
         notes.append(
             "the search ended before everything was tried; select columns or set time_limit"
         )
-    return sorted(selection.laws, key=lambda law: law.target), everything, notes
+    # Products of equations were kept, so that nothing else imitates them.
+    sizes = np.abs(np.nan_to_num(cells.values)).max(axis=0)
+    laws = [law for law in selection.laws if not law.candidate.is_product(sizes)]
+    return sorted(laws, key=lambda law: law.target), everything, notes
 
 
 def _select_exact(
