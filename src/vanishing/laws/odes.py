@@ -46,7 +46,7 @@ from vanishing.polynomials.monomials import monomials
 #: same in rows that follow each other.
 LOCAL = 1e-3
 #: Terms of the longest equation. It bounds the time of a search that finds nothing.
-LONGEST = 10
+LONGEST_ODE = 10
 #: Sets of terms of one size that are compared, which takes a tenth of a second.
 COMPARED = 5000
 
@@ -377,7 +377,7 @@ class OdeSearch(Judge):
         best: Found | None = None
         seen: set[bytes] = set()
         for size, supports in enumerate(self._find_supports(exponents), 2):
-            report(size / LONGEST)
+            report(size / LONGEST_ODE)
             for terms in exponents[supports[:JUDGED]]:
                 shortest = divide(terms)[0] if may_divide else terms
                 if shortest.tobytes() not in seen:
@@ -405,7 +405,7 @@ class OdeSearch(Judge):
         products = values.T @ values + n_terms * len(values) * ROUNDING * np.eye(n_terms)
         squares = slopes.T @ slopes
         supports = np.flatnonzero(exponents[:, -1])[:, None]
-        for _ in range(2, min(LONGEST, n_terms) + 1):
+        for _ in range(2, min(LONGEST_ODE, n_terms) + 1):
             every = np.repeat(np.arange(n_terms), len(supports))[:, None]
             extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
             extended = np.unique(extended[(np.diff(extended) > 0).all(axis=1)], axis=0)
