@@ -28,7 +28,6 @@ from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
     FOLDS,
     JUDGED,
-    LONGEST,
     SMOOTH,
     Found,
     Judge,
@@ -43,8 +42,11 @@ from vanishing.laws.trajectories import (
 from vanishing.levels import BLOCK, ROUNDING, SAME
 from vanishing.polynomials.monomials import monomials
 
-#: Resolution of a derivative, relative to its spread: errors of local polynomials.
+#: Resolution of a derivative, relative to its spread: errors of local polynomials, which are the
+#: same in rows that follow each other.
 LOCAL = 1e-3
+#: Terms of the longest equation. It bounds the time of a search that finds nothing.
+LONGEST_ODE = 10
 #: Sets of terms of one size that are compared, which takes a tenth of a second.
 COMPARED = 5000
 
@@ -245,11 +247,9 @@ def smooth(whole: Trajectories) -> Smoothed:
     halves: list[int] = []
     risks: list[FloatArray] = []
     fits = []
-    # Wider windows are tried as long as they are better for some column and short for trajectories.
-    while not halves or (
-        np.argmin(risks, axis=0).max() == len(risks) - 1
-        and 3 * (2 * half + 1) <= min(len(times) for _, times in series)
-    ):
+    widest = (min(len(times) for _, times in series) // 3 - 1) // 2  # three of them fit
+    # Wider windows are tried as long as they are better for some column.
+    while not halves or (half <= widest and np.argmin(risks, axis=0).max() == len(risks) - 1):
         parts = [
             _smooth_rows(values, times, half, rows)
             for values, times in series
@@ -262,7 +262,7 @@ def smooth(whole: Trajectories) -> Smoothed:
         risks.append(np.maximum(bias, 0) + noise**2 * np.mean(noise_of_slope**2))
         fits.append((values, slopes))
         halves.append(half)
-        half += max(1, half // 4)
+        half += max(1, half // 4)  # errors change little from one width to the next
     widths = np.array(halves)
     best = np.argmin(risks, axis=0)
     narrow = np.searchsorted(widths, widths[best] / 3)
@@ -377,7 +377,7 @@ class OdeSearch(Judge):
         best: Found | None = None
         seen: set[bytes] = set()
         for size, supports in enumerate(self._find_supports(exponents), 2):
-            report(size / LONGEST)
+            report(size / LONGEST_ODE)
             for terms in exponents[supports[:JUDGED]]:
                 shortest = divide(terms)[0] if may_divide else terms
                 if shortest.tobytes() not in seen:
@@ -405,7 +405,7 @@ class OdeSearch(Judge):
         products = values.T @ values + n_terms * len(values) * ROUNDING * np.eye(n_terms)
         squares = slopes.T @ slopes
         supports = np.flatnonzero(exponents[:, -1])[:, None]
-        for _ in range(2, min(LONGEST, n_terms) + 1):
+        for _ in range(2, min(LONGEST_ODE, n_terms) + 1):
             every = np.repeat(np.arange(n_terms), len(supports))[:, None]
             extended = np.sort(np.hstack([np.tile(supports, (n_terms, 1)), every]), axis=1)
             extended = np.unique(extended[(np.diff(extended) > 0).all(axis=1)], axis=0)

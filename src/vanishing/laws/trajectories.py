@@ -47,9 +47,8 @@ FOLDS = 5
 #: Resolution of a column, relative to its spread: solvers of differential equations have errors of
 #: this size, which are the same in rows that follow each other.
 INTEGRATION = 1e-5
-#: Sets of terms of one size that are judged, and terms of the longest equation: together they bound
-#: the time of a search, and people do not read longer equations.
-JUDGED, LONGEST = 30, 10
+#: Sets of terms of one size that are judged, which takes a few milliseconds each.
+JUDGED = 30
 
 
 @dataclass
