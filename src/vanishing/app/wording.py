@@ -1,6 +1,7 @@
 """What the terminal and reports say in the same words: fixes, and how well equations hold."""
 
 from collections.abc import Callable
+from importlib import metadata
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +121,16 @@ LONGEST_FORMULA_NAME = 24
 def as_sentence(text: str) -> str:
     """Write a note as a sentence."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def find_version(package: str) -> str | None:
+    """Return the version of a package, None if it is not installed."""
+    import vanishing
+
+    try:
+        return vanishing.__version__ if package == "vanishing" else metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def count_things(number: int, what: str) -> str:

@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -43,8 +43,8 @@ class Column:
     """One column of a table.
 
     The kind is "number", "whole number", "yes-no", "constant", "too many digits", "text", "date" or
-    "empty"; ``missing`` is a share, ``n_values`` the number of different texts or dates, and
-    ``is_unique`` says that all of these differ, so that they can name the rows.
+    "empty"; ``missing`` is a share, ``different_values`` the number of different texts or dates,
+    and ``is_unique`` says that all of these differ, so that they can name the rows.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Column:
     low: float | str | None = None
     high: float | str | None = None
     spread: float | None = None
-    n_values: int | None = None
+    different_values: int | None = None
     is_unique: bool = False
-    unit: str = ""
+    unit: str | None = None
 
     @property
     def varies(self) -> bool:
@@ -65,7 +65,7 @@ class Column:
     @property
     def is_sparse(self) -> bool:
         """Whether numbers are missing from most rows."""
-        return self.n_values is None and self.missing > 0.5
+        return self.different_values is None and self.missing > 0.5
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def describe_table(path: str, reading: Reading) -> Description:
                     n_cells = len(set(opened.texts(j).tolist()))
                     if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
                         described = replace(described, kind=ROUNDED, spread=None)
-                columns.append(replace(described, unit=units.get(j, "")))
+                columns.append(replace(described, unit=units.get(j) or None))
         n_rows = len(opened.texts(texts[0])) if values is None else len(values)
     if values is None:
         return Description(path, opened.where, n_rows, n_rows, columns, [])
@@ -151,7 +151,7 @@ def _describe_text(opened: OpenTable, j: int, reason: str) -> Column:
         cells.count("") / max(len(cells), 1),
         min(different) if is_date else None,
         max(different) if is_date else None,
-        n_values=len(different),
+        different_values=len(different),
         is_unique=len(different) == len(cells),
     )
 
@@ -284,8 +284,8 @@ def show_description(found: Description) -> None:
 def _row(column: Column) -> tuple[str, ...]:
     missing = f"{100 * column.missing:.{1 if 10 * column.missing < 1 else 0}f} %"
     kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
-    if column.n_values is not None:
-        kind += f", {column.n_values} different"
+    if column.different_values is not None:
+        kind += f", {column.different_values} different"
     low, high = map(_short, (column.low, column.high))
     spread = significant(column.spread, 3).replace("\u2212", "-") if column.spread else ""
     return column.name, kind, low, high, spread, missing if column.missing else ""
@@ -308,19 +308,7 @@ def description_record(found: Description) -> dict[str, Any]:
         "table": found.where,
         "rows": found.n_rows,
         "complete_rows": found.n_complete,
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "low": column.low,
-                "high": column.high,
-                "spread": column.spread,
-                "missing": column.missing,
-                "different_values": column.n_values,
-                "unit": column.unit or None,
-            }
-            for column in found.columns
-        ],
+        "columns": [asdict(column) for column in found.columns],
         "orders_of_magnitude": found.orders,
         "duplicates": found.duplicates,
         "not_numbers": [each._asdict() for each in found.strays],

@@ -512,31 +512,23 @@ def _short(value: Any) -> str:
 def _installation() -> dict[str, Any]:
     import os
     import platform
-    from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
-
-    from threadpoolctl import threadpool_info
-
-    import vanishing
-
-    def found(package: str) -> str | None:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            return None
 
     import numpy  # noqa: F401  its thread pools are looked at
     import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    from vanishing.app.wording import find_version
 
     pools = {f"{each['user_api']} threads": each["num_threads"] for each in threadpool_info()}
     return {
-        "vanishing": vanishing.__version__,
+        "vanishing": find_version("vanishing"),
         "python": platform.python_version(),
         "system": platform.platform(),
         "processors": os.cpu_count(),
         **pools,
         "device": _device(),
-        "packages": {package: found(package) for package in NEEDED},
+        "packages": {package: find_version(package) for package in NEEDED},
         "extras": {
             extra: "ready"
             if all(map(find_spec, packages))

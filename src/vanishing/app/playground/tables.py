@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
-from vanishing.data.whole_tables import MAGIC, Table, open_table
+from vanishing.data.whole_tables import MAGIC, Table, open_table, take_columns
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.law import Law
@@ -127,37 +128,25 @@ def _bad_table(problem: str, remedy: str = "") -> RefusalError:
 
 
 def _take_columns(opened: OpenTable) -> ReadTable:
-    every = list(range(opened.n_columns))
     columns, notes = _name_columns(opened)
-    index = [j for j in opened.index if j in every]
-    features, set_aside = opened.set_texts_aside([j for j in every if j not in index])
-    if not features:
-        raise _bad_table("The table has no column of numbers")
-    with np.errstate(invalid="ignore"):
-        values = opened.numbers(features)
-    said = (*opened.layout_notes, *opened.number_notes(features))
-    notes = [*(as_sentence(each.with_remedies(REMEDIES)) for each in said), *notes]
-    values = np.where(np.isinf(values), np.nan, values)
+    if opened.names is not None:  # None says that the first line holds numbers
+        opened.names = tuple(columns)
+    table = take_columns(opened)
+    notes = [*(as_sentence(each.with_remedies(REMEDIES)) for each in table.notes), *notes]
+    features = [columns.index(name) for name in table.shown_names]
     texts: dict[int, Sequence[str]] = {
-        j: opened.texts(j).tolist() for j in every if j not in features
+        j: opened.texts(j).tolist() for j in range(opened.n_columns) if j not in features
     }
-    ids: Sequence[str] = [str(row) for row in range(1, len(values) + 1)]
+    ids: Sequence[str] = [str(row) for row in range(1, len(table) + 1)]
     named_by = None
-    for j in (*index, *texts):
+    for j in (*opened.index, *texts):
         # In place of numbers, if each row has a short name of its own.
         is_short = all(0 < len(text.strip()) <= LONGEST_FORMULA_NAME for text in texts[j])
-        if is_short and len(set(texts[j])) == len(values):
+        if is_short and len(set(texts[j])) == len(table):
             ids, named_by = texts[j], columns[j]
             break
-    aside = tuple(
-        each._replace(name=columns[j])
-        for j, each in zip((j for j in texts if j not in index), set_aside, strict=True)
-    )
-    strays = tuple(
-        each._replace(column=columns[j]) for j in features for each in opened.find_strays([j])
-    )
-    names = tuple(columns[j] for j in features)
-    table = Table(values, names, np.array(ids, dtype=object), aside, strays=strays)
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    table = replace(table, values=values, row_ids=np.array(ids, dtype=object), notes=())
     return ReadTable(table, columns, features, texts, named_by, notes)
 
 

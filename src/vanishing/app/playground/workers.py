@@ -62,7 +62,7 @@ class Worker:
         )
         worker = cls(process)
         try:
-            await worker._read()
+            await worker.read()
         except BaseException:
             await worker.kill()
             raise
@@ -86,7 +86,7 @@ class Worker:
                 asked = json.dumps({"task": task, "arguments": arguments})
                 self.process.stdin.write(f"{asked}\n".encode())
                 await self.process.stdin.drain()
-                while (answer := await self._read())[0] == HTTPStatus.PROCESSING:
+                while (answer := await self.read())[0] == HTTPStatus.PROCESSING:
                     if on_progress is not None:
                         await on_progress(answer[1])
                 return answer
@@ -108,7 +108,8 @@ class Worker:
                 retry_after=1,
             ) from None
 
-    async def _read(self) -> tuple[int, bytes]:
+    async def read(self) -> tuple[int, bytes]:
+        """Wait for the next message; return its status and body."""
         assert self.process.stdout is not None
         line = await self.process.stdout.readline()
         if not line.endswith(b"\n"):

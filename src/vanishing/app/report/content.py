@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.app.report.charts import summary_images, tiny_histogram
-from vanishing.app.wording import MOST_IN_FULL, MOST_SHOWN_COLUMNS
+from vanishing.app.wording import MOST_IN_FULL, MOST_SHOWN_COLUMNS, find_version
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, unmask
 from vanishing.data.inputs import check_new_table, get_feature_names
 from vanishing.detectors.base import Detector
@@ -350,8 +349,8 @@ def describe_model(model: Any) -> list[Element]:
 
 def list_versions() -> Element:
     """Return a table of versions."""
-    versions = [("Python", platform.python_version()), *((n, _version(n)) for n in LIBRARIES)]
-    return _table_of_facts("Versions", versions)
+    versions = [(name, find_version(name) or "unknown") for name in LIBRARIES]
+    return _table_of_facts("Versions", [("Python", platform.python_version()), *versions])
 
 
 def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
@@ -360,15 +359,6 @@ def _table_of_facts(caption: str, entries: list[tuple[str, Any]]) -> Element:
         for name, value in entries
     ]
     return element("table", element("caption", caption), element("tbody", rows), class_="facts")
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        import vanishing  # not installed, as in a checkout
-
-        return vanishing.__version__ if name == "vanishing" else "unknown"
 
 
 # --- The section on the data ----------------------------------------------------------------------
