@@ -77,8 +77,8 @@ WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
 #: minimum covariance determinant, for up to a quarter of anomalies.
 CORE_SHARE = 0.75
-#: Weight of the linear equations of the whole, those of the other views being 1: linear equations of
-#: clusters say most of the same.
+#: Weight of the linear equations of the whole, those of the other views being 1: linear equations
+#: of clusters say most of the same.
 LINEAR_WEIGHT = 0.25
 #: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
 #: describe themselves.
