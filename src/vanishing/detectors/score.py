@@ -125,6 +125,8 @@ class Coordinates:
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
             return None
+        if not isinstance(self.preprocessor.components_, np.ndarray):  # fitted in another library
+            return None
         components = self.preprocessor.components_.astype(np.float64)
         center = self.preprocessor.mean_.astype(np.float64)
         if self.preprocessor.whiten:
