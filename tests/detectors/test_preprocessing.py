@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from vanishing import TransformationDetector
 from vanishing.detectors.preprocessing import fit_preprocessor, set_components
 from vanishing.detectors.score import Coordinates
 from vanishing.transformations import AnyOf, Product, RandomAffine, Rotations, Translations
@@ -58,6 +60,16 @@ def test_other_preprocessors_see_the_copies(images):
     found = fit_preprocessor(StandardScaler(), images, transformations, None)
     copies = np.vstack([each(images) for each in transformations])
     np.testing.assert_allclose(found.mean_, copies.mean(axis=0))
+
+
+def test_scikit_learn_fits_in_the_library_of_the_rows(images, monkeypatch):
+    """If it is told to: components of another library could not be applied to them."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    detector = TransformationDetector(SHIFTS, preprocessor=PCA(4), contamination=0.1)
+    expected = detector.fit(images).offset_
+    with config_context(array_api_dispatch=True):
+        assert detector.fit(torch.asarray(images)).offset_ == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("whiten", [True, False])

@@ -125,6 +125,8 @@ class Coordinates:
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
             return None
+        if not isinstance(self.preprocessor.components_, np.ndarray):  # fitted in another library
+            return None
         components = self.preprocessor.components_.astype(np.float64)
         center = self.preprocessor.mean_.astype(np.float64)
         if self.preprocessor.whiten:
@@ -385,7 +387,7 @@ class LikelihoodView(LinearView):
         xp = namespace(z)
         n_clusters, width = self.centers.shape
         # One sample a column: sums over the short axis are slow where it is the last.
-        residuals = move_like(self.factors, z) @ z.T - move_like(self._offsets()[:, None], z)
+        residuals = move_like(self.factors, z) @ z.T - move_like(self._offsets[:, None], z)
         residuals *= residuals
         near = xp.sum(xp.reshape(residuals, (n_clusters, width, -1)), axis=1)
         # Where numbers overflow, nothing is near.
@@ -402,7 +404,7 @@ class LikelihoodView(LinearView):
         """Add D, of shape (n_samples, n_clusters)."""
         n_clusters, width = self.centers.shape
         graph.hold(n_clusters * width)
-        residuals = z @ self.factors.T - self._offsets()
+        residuals = z @ self.factors.T - self._offsets
         return residuals.reshape(-1, n_clusters, width).reduce("SumSquare", axis=2)
 
     def nodes(self, deviations: "Value") -> "Value":
@@ -416,8 +418,9 @@ class LikelihoodView(LinearView):
         bent = (beyond * (1 / self.unit) + 1.0).apply("Log") * self.unit + self.bound
         return graph.where(inside, likelihood, bent)
 
+    @lazy
     def _offsets(self) -> FloatArray:
-        """Return A c of all clusters."""
+        """A c of all clusters."""
         return np.concatenate([factor @ center for center, factor in self.clusters])
 
     def _log_sum(self, deviations: Array) -> "_LogSum":

@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, qr
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.explain.record import NOTICED_SHARE
 from vanishing.explain.view import OnLines
-from vanishing.levels import BLOCK, ROUNDING
+from vanishing.levels import BLOCK, ROUNDING, SAME
 
 if TYPE_CHECKING:
     from vanishing.explain.attribution import Landscape
@@ -214,7 +214,7 @@ class Way:
         objective, more = place.objective(damping), 0.0
         for _ in range(DAMPING_ROUNDS):
             step, largest = place.steps(damping), place.size
-            # Less damping than this would be lost in rounding, and so would steps with more.
+            # Less damping would be lost in rounding, and steps with far more would not be seen.
             least = len(place.y) * ROUNDING * largest
             while True:
                 tried = self.place(place.y - step(max(damping + more, least)))
@@ -222,7 +222,7 @@ class Way:
                 if reached < objective:
                     break
                 more = max(FACTOR * more, damping)
-                if not more * ROUNDING < largest:
+                if not more * SAME < largest:
                     return place
             gain, place, objective, more = objective - reached, tried, reached, more / FACTOR
             if gain <= NOTICED_SHARE * objective:
