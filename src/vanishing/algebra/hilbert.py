@@ -169,6 +169,10 @@ def most_frequent(numbers: IntArray) -> int:
 
 # --- Dimension and degree of a variety, from a fit to points on it --------------------------------
 
+#: Polynomials that do not vanish should be further from the points than those that do by more than
+#: the tolerance was chosen for, 1.5 times the noise: a conic is 1.5 times as far as a noisy cusp.
+CLEAR_MARGIN = 1.75
+
 
 @dataclass(frozen=True, eq=False)
 class VarietyEstimate:
@@ -201,14 +205,23 @@ class VarietyEstimate:
         return not self.doubts
 
 
+def _has_one_noise(vanishing: FloatArray, degrees: IntArray, others: float, n_points: int) -> bool:
+    """Say whether one noise explains all polynomials that vanish, and none of the others."""
+    noise = float(np.median(vanishing))
+    per_degree = np.bincount(degrees)[degrees]
+    chance = largest_by_chance(per_degree, n_points)
+    alike = np.abs(vanishing - noise) <= (chance - 1) * noise
+    return bool(alike.all() and others > noise * largest_by_chance(1, n_points))
+
+
 def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     """Estimate dimension and degree of the variety that points lie on.
 
     Two ways that see different things: the Hilbert function counts independent polynomials degree
     by degree and gives both numbers; the rank of the Jacobian of the equations gives the dimension
     at each point. The estimate is settled if they agree, the last degree brought no new equation,
-    the points outnumber the polynomials that they determine, and polynomials that do not vanish are
-    further from the points than chance makes of those that do.
+    the points outnumber the polynomials that they determine, and there is a clear margin between
+    polynomials that vanish and polynomials that do not.
 
     Parameters
     ----------
@@ -267,8 +280,9 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     if generators.count():
         vanishing = first_order_distances(basis, points, which="vanishing")
         others = first_order_distances(basis, points, which="nonvanishing").min(initial=np.inf)
-        per_degree = np.bincount(basis.degrees())[basis.degrees()]
-        if others < vanishing.max() * largest_by_chance(per_degree, len(points)).max():
+        if others < CLEAR_MARGIN * vanishing.max() and not _has_one_noise(
+            vanishing, basis.degrees(), float(others), len(points)
+        ):
             doubts.append(
                 f"points are up to {vanishing.max():.3g} from polynomials that vanish and from "
                 f"{others:.3g} on from others: with another tolerance there would be other ones"

@@ -117,7 +117,8 @@ def last_digits(X: FloatArray) -> FloatArray:
 
 
 def _last_digit(column: FloatArray) -> float:
-    largest = ROUNDING * np.abs(column)
+    # Numbers may be running sums over the rows, with as many rounding errors.
+    largest = ROUNDING * len(column) * np.abs(column)
     for decimals in range(LONGEST_DECIMALS + 1):
         rounded = np.round(column, decimals)
         # Much faster than np.allclose, and tables of images have many columns.
