@@ -234,7 +234,7 @@ def _call(routine: str, *arguments: int | Matrix) -> None:
             pointers.append(ctypes.byref(ctypes.c_int(argument)))
     with one_thread():
         _routine(routine, "s" if dtype == np.float32 else "d")(*pointers, ctypes.byref(info))
-    # Not 0 for arguments that make no sense only: these routines have no other way to fail.
+    # These routines fail for invalid arguments only.
     assert info.value == 0, f"LAPACK's {routine} returned info={info.value}"
 
 

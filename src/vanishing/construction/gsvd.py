@@ -299,7 +299,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
     is_lost = (norm_a > points.negligible(vectors)) | (norm_b > form.negligible(vectors))
-    # A definite form knows no polynomial of size zero: the digits of the size are lost.
+    # Under a definite form no polynomial has size zero: the digits of the size are lost.
     lost += int(np.sum(neither & (is_lost | form.definite)))
 
     found: FloatArray = vectors[:, finite] / norm_b[finite]
@@ -387,24 +387,10 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
     n_columns = len(is_zero)
     zeros = _echelon(_find_relations(np.eye(n_columns)[:, is_zero], points, form))
     sizes = form.factor @ zeros  # orthonormal
-    rest = form.factor[:, ~is_zero]
-    inside = solve_pair(
-        Side(
-            points.factor[:, ~is_zero],
-            points.scale[~is_zero],
-            points.error[~is_zero],
-            points.terms[~is_zero],
-            points.unit,
-        ),
-        Side(
-            rest - sizes @ (sizes.T @ rest),
-            form.scale[~is_zero],
-            form.error[~is_zero],
-            form.terms[~is_zero],
-            form.unit,
-            form.definite,
-        ),
-    )
+    kept = np.eye(n_columns)[:, ~is_zero]
+    sides = points.restrict(kept), form.restrict(kept)
+    rest = sides[1].factor
+    inside = solve_pair(sides[0], replace(sides[1], factor=rest - sizes @ (sizes.T @ rest)))
 
     def extend(vectors: FloatArray) -> FloatArray:
         """Return directions of all columns, orthogonal to the zeros under the form."""
@@ -644,7 +630,7 @@ def estimate_condition(triangle: FloatArray) -> float:
 
 # --- The problem on an accelerator ----------------------------------------------------------------
 #
-# Singular values take an accelerator longer than a processor, and it knows no pivoting. It does not
+# Singular values take an accelerator longer than a processor, and it cannot pivot. It does not
 # need them where the stack is well conditioned and no α and no β is small, as for most data with
 # noise. Other problems are solved on the processor.
 
@@ -743,7 +729,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     vanishing = others - plain @ (relations @ multiples)
     is_harmless = points.noise(vanishing) <= CLOSELY * points.noise(others)
     reduced = np.where(is_harmless, vanishing, others)
-    # The rest is known to be no rounding error.
+    # The rest is known not to be a rounding error.
     doubt = np.concatenate(
         [
             np.maximum(points.noise(exact), small),

@@ -33,7 +33,7 @@ from vanishing.polynomials.monomials import count
 
 # --- What is found --------------------------------------------------------------------------------
 
-#: Noise above this share of the spread of the points is no noise: nothing is a law.
+#: Largest noise, as a share of the spread of the points: above it nothing is an equation.
 MOST_NOISE = 0.3
 #: From this share of the spread on, second-order terms of the noise matter and are corrected.
 WORTH_CORRECTING = 3e-3
@@ -105,7 +105,7 @@ class Noise:
 
 #: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
 REFUTED = 8.0
-#: Degrees that are looked at where there is no bound on them.
+#: Degrees that an unbounded fit looks for noise at.
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
 ROWS_PER_UNKNOWN = 4
@@ -183,7 +183,8 @@ def search_moments(
             number = 1  # multiples of what is nearly an equation of a lower degree are others
         best = _refine(equations[degree - 1], closest[degree - 1], number, n_rows)
         number = best.polynomials.shape[1]
-        if number > 1 or equations[degree - 1].gain(best) > 1:
+        chance = largest_by_chance(1, n_rows)
+        if number > 1 or equations[degree - 1].gain(best) > chance:
             variance, polynomials = best.variance, best.polynomials
         if number == 1:  # several average out what one misses
             level = float(np.sqrt(variance * _freedom(whole, degree, n_rows)))

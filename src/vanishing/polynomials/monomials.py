@@ -339,7 +339,7 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 # --- A maximal set of independent columns, chosen the same way every time -------------------------
 
 #: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
-#: What differs by less is tied: that is far above rounding, and far below what anybody looks for.
+#: What differs by less is tied: that is far above rounding, and far below differences of data.
 CANCELLED = 1e-6
 #: Residuals that a Gram matrix, which squares them, does not tell from zero.
 SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
