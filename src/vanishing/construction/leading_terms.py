@@ -346,8 +346,8 @@ def _settle(
         found.dropped += is_zero
         found.undecided += not is_zero
         return None
-    sizes = np.array([[fit.residual], [fit.noise], [fit.doubt]]) / size
-    if not decide(*sizes, tol)[0][0]:
+    extents, noise, doubt = np.array([[fit.residual], [fit.noise], [fit.doubt]]) / size
+    if not decide(extents, noise, doubt, tol)[0][0]:
         found.undecided += 1
         return None
     fit = sequence.clear_rounding(number, fit)

@@ -8,7 +8,7 @@ smallest such distance falls until it reaches σ, and stays there: that plateau 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -274,7 +274,7 @@ def _improves(
     # Symmetric points meet some conditions of too low a degree.
     least = log(CLEARLY) / 2 if misfit < 2 else 0.0
     # A root mean square of N values has a relative standard error of 1/√(2N).
-    return gain > max(least, OUTLYING / np.sqrt(2 * n_rows), STANDARD_ERRORS * error)
+    return gain > max(least, OUTLYING / sqrt(2 * n_rows), STANDARD_ERRORS * error)
 
 
 def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher: int) -> bool:
