@@ -54,9 +54,6 @@ REGULAR = 1e-5
 COARSE = 16.0
 #: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
 CLOSELY = float(np.sqrt(SAFETY))
-#: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
-#: no transposition, no perturbation of tiny numbers.
-_BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 def bound_trusted_error(unit: float) -> float:
@@ -470,7 +467,9 @@ def right_singular_vectors(matrix: FloatArray) -> FloatArray:
         return np.eye(n_columns)
     tall = np.zeros((max(n_rows, n_columns), n_columns), order="F")
     tall[:n_rows] = matrix / largest
-    _, _, vectors, _, _, info = lapack.dgejsv(tall, **_BY_COLUMNS)
+    # Accurate relative to each column, no U, V, the full range of numbers, no transposition, no
+    # perturbation of tiny numbers.
+    _, _, vectors, _, _, info = lapack.dgejsv(tall, joba=0, jobu=3, jobv=0, jobr=0, jobt=0, jobp=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"LAPACK's gejsv returned info={info}")
     return np.asarray(vectors)
@@ -731,10 +730,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     reduced = np.where(is_harmless, vanishing, others)
     # The rest is known not to be a rounding error.
     doubt = np.concatenate(
-        [
-            np.maximum(points.noise(exact), small),
-            np.minimum(points.noise(others), 0.5 * extents),
-        ]
+        [np.maximum(points.noise(exact), small), np.minimum(points.noise(others), 0.5 * extents)]
     )
     vectors = fix_signs(np.hstack([exact, vanishing]))
     return Solution(

@@ -27,13 +27,7 @@ from vanishing.construction.candidates import (
     choose_candidates,
     find_distinct_products,
 )
-from vanishing.construction.gsvd import (
-    RankMargin,
-    Side,
-    Solution,
-    bound_trusted_error,
-    solve,
-)
+from vanishing.construction.gsvd import RankMargin, Side, Solution, bound_trusted_error, solve
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import (
     ROWS_PER_UNKNOWN,

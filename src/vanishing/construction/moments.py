@@ -83,9 +83,7 @@ class Frame:
         flattest = error * widest + np.abs(directions) @ (rounding / unit)
         widths = np.where(widths > flattest, widths, widest)
         return cls(
-            origin,
-            (directions.T / widths) / unit[:, None],
-            (directions * widths[:, None]) * unit,
+            origin, (directions.T / widths) / unit[:, None], (directions * widths[:, None]) * unit
         )
 
     def __call__(self, x: Array) -> Array:

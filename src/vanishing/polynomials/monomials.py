@@ -12,14 +12,7 @@ from scipy.linalg import qr
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms, pivoted_cholesky
-from vanishing.arrays.namespace import (
-    Array,
-    FloatArray,
-    IntArray,
-    lazy,
-    move_like,
-    namespace,
-)
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
@@ -366,11 +359,7 @@ def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArra
 
 
 def independent_products(
-    forms: FloatArray,
-    n_variables: int,
-    degree: int,
-    near: Array | None = None,
-    error: float = 0.0,
+    forms: FloatArray, n_variables: int, degree: int, near: Array | None = None, error: float = 0.0
 ) -> IntArray | None:
     """Choose products of all variables and all forms as ``independent_columns`` does, but faster.
 
