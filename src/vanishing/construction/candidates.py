@@ -435,8 +435,7 @@ def find_distinct_products(stage: Stage) -> FloatArray:
     f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
     only.
 
-    ``stage``: of degree 2 or higher. The result has shape (n_candidates, n_distinct). Columns of
-    the identity.
+    Returns columns of the identity, shape (n_candidates, n_distinct), from degree 2 on.
     """
     error = max(stage.error_of_forms, CANCELLED)
     chosen, _ = independent_columns(stage.coefficients(), error)

@@ -355,7 +355,6 @@ def _leave_out_relations(
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
 
-    ``vectors`` has shape (n_columns, n_directions). The result has shape (n_columns, n_directions).
     None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
@@ -778,8 +777,7 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
     relative to its own size (Cox and Higham, 1998).
 
-    ``matrix`` of shape (n_rows, n_columns): with independent columns. The result has shape
-    (n_columns, n_columns).
+    The columns of ``matrix`` are independent.
     """
     n_columns = matrix.shape[1]
     rows = np.argsort(-norms(matrix.T), kind="stable")

@@ -90,11 +90,7 @@ class Monomials:
         return table
 
     def values(self, x: Array) -> Array:
-        """Evaluate all monomials, one per row.
-
-        ``x`` of shape (n_variables, n_rows): one variable per row. The result has shape
-        (n_monomials, n_rows).
-        """
+        """Evaluate all monomials, one per row, of variables, one per row."""
         xp = namespace(x)
         values = xp.empty((len(self), x.shape[1]), dtype=x.dtype, device=x.device)
         values[0, :] = 1.0
@@ -117,11 +113,7 @@ class Monomials:
                 start += n_products
 
     def derivative(self, coefficients: FloatArray, variable: int) -> FloatArray:
-        """Differentiate polynomials given by coefficients on these monomials.
-
-        ``coefficients`` has shape (n_monomials, n_polynomials). The result has shape (n_monomials
-        of degree < ``degree``, n_polynomials).
-        """
+        """Differentiate polynomials, the columns; the result is on monomials of lower degree."""
         raised = self.times_variable[variable]
         return np.asarray(self.exponents[raised, variable][:, None] * coefficients[raised])
 
