@@ -113,7 +113,7 @@ ROWS_PER_UNKNOWN = 4
 #: some are drawn.
 MOST_UNKNOWNS, MOST_WORK = 400, 4e8
 #: Rows that show the covariance of moment conditions to half a percent.
-ENOUGH_ROWS = 20_000
+COVARIANCE_ROWS = 20_000
 
 
 def highest_degree(n_features: int, n_rows: float, wanted: int) -> int:
@@ -196,7 +196,7 @@ def _conditions(
     noisy: NoisyMoments, source: SampleSource, n_rows: float, memory_budget: int
 ) -> list[MomentConditions]:
     """Return the moment conditions of the degrees for which there are rows enough."""
-    rows = None if source.weighted else sample_rows(source, ENOUGH_ROWS, seed=0)
+    rows = None if source.weighted else sample_rows(source, COVARIANCE_ROWS, seed=0)
     found = []
     for degree in range(1, noisy.degree):
         n_conditions = count(source.n_features, degree + 1)
