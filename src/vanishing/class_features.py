@@ -145,7 +145,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         if template is None:
             template = self._default_ideal()
             # With fewer than two rows for each term, equations may not hold on other rows.
-            n_terms = count(X.shape[1], template.max_degree)
+            n_terms = count(X.shape[1], 2)
             if np.bincount(of_class).min() < 2 * n_terms:
                 template.set_params(max_degree=1)
         contrastive = template.needs_contrast

@@ -188,7 +188,7 @@ def check_discriminates(
     for step in trace:
         n_lost = step.dropped
         if order_ideal is None:
-            # Redundant products are dropped too, but are no relations of the data.
+            # Redundant products are dropped too, without being relations of the data.
             distinct = choose_candidates(
                 basis.n_features,
                 basis.blocks[: step.degree - 1],
@@ -615,7 +615,10 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         self
         """
         self.n_features_in_ = found.basis.n_features
-        self._keep(found)
+        self.basis_ = found.basis
+        self.order_ideal_ = found.order_ideal
+        self.trace_ = found.trace
+        self.stop_reason_ = found.stop_reason
         return self
 
     def restrict(self, kept: BoolArray) -> Self:
@@ -677,8 +680,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         on_contrast = None
         if self.needs_contrast and seen.contrast is not None:
             on_contrast = seen.contrast.source("contrast")
-        # More rows are to come: that these are few, or that nothing tells them from the contrast,
-        # is no reason to complain.
+        # More rows are to come: too few of them, or a contrast that is too near, are not reported.
         found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
         warn_of_left_out(found, settings.memory_budget, stacklevel=3)
         fitted.__dict__["_seen"] = seen
@@ -779,7 +781,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         )
 
     def _border_settings(self, construction: BorderConstruction) -> BorderSettings:
-        """Return the settings of a border basis; refuse what has no meaning for one."""
+        """Return the settings of a border basis; refuse what it does not use."""
         name = type(construction).__name__
         unused = {
             "products": self.products != "independent",
@@ -823,12 +825,6 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return self.normalization is not None and (
             resolve_normalization(self.normalization).needs_contrast
         )
-
-    def _keep(self, found: Construction) -> None:
-        self.basis_ = found.basis
-        self.order_ideal_ = found.order_ideal
-        self.trace_ = found.trace
-        self.stop_reason_ = found.stop_reason
 
     @property
     def extents_(self) -> FloatArray:

@@ -93,10 +93,7 @@ def _gram_of_few(values: FloatArray) -> FloatArray:
 
 
 def factor_by_cholesky(values: Array) -> Array | None:
-    """Return R of the QR factorization of ``values.T``, or None if that needs Householder QR.
-
-    ``values`` has shape (n_polynomials, n_rows).
-    """
+    """Return R of the QR factorization of ``values.T``, or None if that needs Householder QR."""
     import torch
 
     if values.shape[1] < values.shape[0]:
@@ -180,9 +177,7 @@ def factor_if_regular(values: Matrix, accuracy: float) -> Matrix | None:
     Cholesky factor of RᵀR + Δ is that of I + R⁻ᵀ Δ R⁻¹, times R: no norm ‖R c‖ changes by more than
     the fraction ‖Δ‖ ‖R⁻¹‖² / 2. So the computed factor itself tells how accurate it is.
 
-    ``values`` has shape (n_polynomials, n_rows). ``accuracy``: the largest relative error that a
-    norm ‖R c‖ may have. The result has shape (n_polynomials, n_polynomials). None if a norm may
-    have a larger error.
+    None if a norm ‖R c‖ may have a relative error larger than ``accuracy``.
     """
     n_columns, n_rows = values.shape
     error = n_columns * machine_epsilon(values)
@@ -234,7 +229,7 @@ def _call(routine: str, *arguments: int | Matrix) -> None:
             pointers.append(ctypes.byref(ctypes.c_int(argument)))
     with one_thread():
         _routine(routine, "s" if dtype == np.float32 else "d")(*pointers, ctypes.byref(info))
-    # Not 0 for arguments that make no sense only: these routines have no other way to fail.
+    # These routines fail for invalid arguments only.
     assert info.value == 0, f"LAPACK's {routine} returned info={info.value}"
 
 
@@ -273,8 +268,7 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 def triangular_factor(values: Array) -> Array:
     """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
 
-    ``values`` has shape (n_polynomials, n_rows). The result has shape (min(n_rows, n_polynomials),
-    n_polynomials). Upper triangular (or trapezoidal), with ``R.T @ R == values @ values.T``.
+    Upper triangular or, with fewer rows than polynomials, trapezoidal.
     """
     if array_api_compat.is_numpy_array(values):
         return qr_factor(values)

@@ -1,4 +1,4 @@
-"""Arrays of any library: namespaces, moving between them, and what is no dense array."""
+"""Arrays of any library: namespaces, moving between them, and what is not a dense array."""
 
 from collections.abc import Mapping, Set
 from functools import cached_property
@@ -142,13 +142,13 @@ class lazy(cached_property[Value]):  # noqa: N801  (a decorator)
         return value
 
 
-# --- What is no dense array: sparse matrices, and masked arrays that hide entries -----------------
+# --- What is not a dense array: sparse matrices, and masked arrays that hide entries --------------
 #
 # Most functions of NumPy and scikit-learn ignore a mask and use the hidden values.
 
 
 def require_dense(data: Any, name: str) -> Any:
-    """Return data without a mask; raise if it is sparse, has hidden entries, or is no table."""
+    """Return data without a mask; raise if it is sparse, has hidden entries, or is not a table."""
     if scipy.sparse.issparse(data) or getattr(data, "is_sparse", False) is True:
         raise TypeError(
             f"Sparse data was passed for {name}, but dense data is required: products of "

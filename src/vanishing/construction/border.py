@@ -50,7 +50,7 @@ class BorderConstruction:
         The term order; the first column is the largest variable.
     border : {"corners", "full"}, default="corners"
         Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
-        all products of a variable and a term of O. A polynomial of a term that is no corner is
+        all products of a variable and a term of O. A polynomial of another term is
         left out if it does not vanish within the tolerance.
     """
 
@@ -63,7 +63,7 @@ class BorderConstruction:
     scales_to_box: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Raise if a parameter has no meaning."""
+        """Raise if a parameter is not valid."""
         if self.order not in TERM_ORDERS:
             raise ValueError(f"order must be one of {list(TERM_ORDERS)}, got {self.order!r}")
         if self.border not in ("corners", "full"):
@@ -93,7 +93,7 @@ class Abm(BorderConstruction):
         The term order; the first column is the largest variable.
     border : {"corners", "full"}, default="corners"
         Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
-        all products of a variable and a term of O. A polynomial of a term that is no corner is
+        all products of a variable and a term of O. A polynomial of another term is
         left out if it does not vanish within the tolerance. It is written in shifted columns if
         means of columns are larger than their spreads: in the columns of X, it then contains
         other divisors of its leading term, too.
@@ -175,7 +175,7 @@ class Oavi(BorderConstruction):
     scales_to_box = True
 
     def check(self) -> None:
-        """Raise if a parameter has no meaning."""
+        """Raise if a parameter is not valid."""
         super().check()
         if self.oracle not in (None, "l1"):
             raise ValueError(f"oracle must be None or 'l1', got {self.oracle!r}")
@@ -536,7 +536,7 @@ def _make_block(
     """Write the polynomials as C V with C = C_pre - F L.
 
     L is zero for the terms that join O. That of a leading term holds the coefficients of its
-    polynomial on lower degrees, which nobody else needs.
+    polynomial on lower degrees, which is not used otherwise.
     """
     n_border = len(border.exponents)
     projection = np.zeros((len(state.rms), n_border))

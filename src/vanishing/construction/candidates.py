@@ -4,6 +4,7 @@ F are the nonvanishing polynomials of lower degree, starting with the constant 1
 degree t are products C_pre of F_1 and F_{t-1}, made orthogonal to F on X: C = C_pre - F L.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple
 
@@ -33,8 +34,8 @@ from vanishing.polynomials.monomials import (
 # from a combination of these by polynomials of lower degree, which F and the ideal already contain.
 # So redundant products are found from coefficients alone, before anything is evaluated on the data.
 # These coefficients have the rounding errors of the data that they were fitted to: in single
-# precision z_1 (z_2 z_3) and z_2 (z_1 z_3) agree to seven digits, and their difference is no
-# polynomial that anybody looks for.
+# precision z_1 (z_2 z_3) and z_2 (z_1 z_3) agree to seven digits, and their difference is not an
+# equation of the data.
 
 Products = Literal["independent", "all"]
 
@@ -273,9 +274,8 @@ class Stage:
         Factor
             With as many columns as [F C_pre].
         """
-        if (known := source.recall_factor(self)) is not None:
-            factor: Factor = known
-            return factor
+        if isinstance(source, RecalledSource):
+            return source.recall_factor(self)
         # Not the stage, which holds the data: the function may travel to the workers of a cluster.
         evaluator, left, right = Evaluator(self.blocks), self.left, self.right
 
@@ -412,6 +412,22 @@ class Stage:
         return np.asarray(of_products + of_lower @ np.abs(self.split[0]))
 
 
+class RecalledSource(SampleSource):
+    """Points whose rows are gone: what a construction asks of them is known by a summary."""
+
+    @abstractmethod
+    def recall_factor(self, stage: Stage) -> Factor:
+        """Return the factor of [F C_pre] on the points."""
+
+    @abstractmethod
+    def recall_gradients(self, stage: Stage) -> tuple[FloatArray, float]:
+        """Return M with ‖M p‖² the mean of ‖∇p‖² for combinations p of [F C_pre], and its error."""
+
+    @abstractmethod
+    def recall_mean_squares(self, degree: int, exponents: IntArray) -> FloatArray:
+        """Return the means of the squared monomials of x / 2**exponents up to ``degree``."""
+
+
 def find_distinct_products(stage: Stage) -> FloatArray:
     """Choose candidates of which all others are combinations, up to polynomials that vanish on X.
 
@@ -419,8 +435,7 @@ def find_distinct_products(stage: Stage) -> FloatArray:
     f and z_1 (z_1 z_2) differ by lower degrees and δ z_2³. Such a difference is known to eps / δ
     only.
 
-    ``stage``: of degree 2 or higher. The result has shape (n_candidates, n_distinct). Columns of
-    the identity.
+    Returns columns of the identity, shape (n_candidates, n_distinct), from degree 2 on.
     """
     error = max(stage.error_of_forms, CANCELLED)
     chosen, _ = independent_columns(stage.coefficients(), error)

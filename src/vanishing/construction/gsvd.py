@@ -54,9 +54,6 @@ REGULAR = 1e-5
 COARSE = 16.0
 #: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
 CLOSELY = float(np.sqrt(SAFETY))
-#: Codes of LAPACK's gejsv: accurate relative to each column, no U, V, the full range of numbers,
-#: no transposition, no perturbation of tiny numbers.
-_BY_COLUMNS = {"joba": 0, "jobu": 3, "jobv": 0, "jobr": 0, "jobt": 0, "jobp": 0}
 
 
 def bound_trusted_error(unit: float) -> float:
@@ -299,7 +296,7 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero_b = (norm_b <= form.noise(vectors)) | (beta <= SAFETY * EPS)
     finite, infinite, neither = ~zero_b, zero_b & ~zero_a, zero_b & zero_a
     is_lost = (norm_a > points.negligible(vectors)) | (norm_b > form.negligible(vectors))
-    # A definite form knows no polynomial of size zero: the digits of the size are lost.
+    # Under a definite form no polynomial has size zero: the digits of the size are lost.
     lost += int(np.sum(neither & (is_lost | form.definite)))
 
     found: FloatArray = vectors[:, finite] / norm_b[finite]
@@ -358,7 +355,6 @@ def _leave_out_relations(
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
 
-    ``vectors`` has shape (n_columns, n_directions). The result has shape (n_columns, n_directions).
     None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
@@ -387,24 +383,10 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
     n_columns = len(is_zero)
     zeros = _echelon(_find_relations(np.eye(n_columns)[:, is_zero], points, form))
     sizes = form.factor @ zeros  # orthonormal
-    rest = form.factor[:, ~is_zero]
-    inside = solve_pair(
-        Side(
-            points.factor[:, ~is_zero],
-            points.scale[~is_zero],
-            points.error[~is_zero],
-            points.terms[~is_zero],
-            points.unit,
-        ),
-        Side(
-            rest - sizes @ (sizes.T @ rest),
-            form.scale[~is_zero],
-            form.error[~is_zero],
-            form.terms[~is_zero],
-            form.unit,
-            form.definite,
-        ),
-    )
+    kept = np.eye(n_columns)[:, ~is_zero]
+    sides = points.restrict(kept), form.restrict(kept)
+    rest = sides[1].factor
+    inside = solve_pair(sides[0], replace(sides[1], factor=rest - sizes @ (sizes.T @ rest)))
 
     def extend(vectors: FloatArray) -> FloatArray:
         """Return directions of all columns, orthogonal to the zeros under the form."""
@@ -484,7 +466,9 @@ def right_singular_vectors(matrix: FloatArray) -> FloatArray:
         return np.eye(n_columns)
     tall = np.zeros((max(n_rows, n_columns), n_columns), order="F")
     tall[:n_rows] = matrix / largest
-    _, _, vectors, _, _, info = lapack.dgejsv(tall, **_BY_COLUMNS)
+    # Accurate relative to each column, no U, V, the full range of numbers, no transposition, no
+    # perturbation of tiny numbers.
+    _, _, vectors, _, _, info = lapack.dgejsv(tall, joba=0, jobu=3, jobv=0, jobr=0, jobt=0, jobp=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"LAPACK's gejsv returned info={info}")
     return np.asarray(vectors)
@@ -644,7 +628,7 @@ def estimate_condition(triangle: FloatArray) -> float:
 
 # --- The problem on an accelerator ----------------------------------------------------------------
 #
-# Singular values take an accelerator longer than a processor, and it knows no pivoting. It does not
+# Singular values take an accelerator longer than a processor, and it cannot pivot. It does not
 # need them where the stack is well conditioned and no α and no β is small, as for most data with
 # noise. Other problems are solved on the processor.
 
@@ -743,12 +727,9 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     vanishing = others - plain @ (relations @ multiples)
     is_harmless = points.noise(vanishing) <= CLOSELY * points.noise(others)
     reduced = np.where(is_harmless, vanishing, others)
-    # The rest is known to be no rounding error.
+    # The rest is known not to be a rounding error.
     doubt = np.concatenate(
-        [
-            np.maximum(points.noise(exact), small),
-            np.minimum(points.noise(others), 0.5 * extents),
-        ]
+        [np.maximum(points.noise(exact), small), np.minimum(points.noise(others), 0.5 * extents)]
     )
     vectors = fix_signs(np.hstack([exact, vanishing]))
     return Solution(
@@ -796,8 +777,7 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
     relative to its own size (Cox and Higham, 1998).
 
-    ``matrix`` of shape (n_rows, n_columns): with independent columns. The result has shape
-    (n_columns, n_columns).
+    The columns of ``matrix`` are independent.
     """
     n_columns = matrix.shape[1]
     rows = np.argsort(-norms(matrix.T), kind="stable")

@@ -290,36 +290,17 @@ def sort_out(
         measure = Measure(form, sequence.terms, n_lower + number)
         image, size = measure(fit.coefficients)
         is_known = fit.residual > fit.doubt
-        if size == 0 and not is_known and form is not None and form.definite:
-            size = measure.bound(fit.coefficients)  # lost in rounding errors
-        if size == 0 and not is_known:
-            found.dropped += 1
-            continue
-        if columns.on_contrast and not is_known:
-            # Errors of the coefficients, which cancel on X, do not on the contrast.
-            doubt = fit.doubt * measure.amplify(sequence.R)
-            if size <= doubt:
-                # Zero on the contrast, too, if it is tiny beside its terms there.
-                is_zero = size <= columns.trusted * measure.add_terms(fit.coefficients)
-                found.dropped += is_zero
-                found.undecided += not is_zero
+        if not is_known:
+            settled = _settle(found, columns, sequence, measure, number, fit, size, tol)
+            if settled is None:
                 continue
+            fit, size = settled
         extent = fit.residual / size if size > 0 else np.inf
         generator = None
-        if not is_known:
-            extents, noise, doubt = np.array([[extent], [fit.noise / size], [fit.doubt / size]])
-            vanishes, _ = decide(extents, noise, doubt, tol)
-            if not vanishes[0]:
-                found.undecided += 1
-                continue
-            fit = sequence.clear_rounding(number, fit)
-            size = measure(fit.coefficients)[1] or size
+        if not is_known or (least is None and extent <= tol):
             generator = sequence.generate(number, fit, size)
-        elif least is not None:
-            if least.vanishes(image / fit.residual):
-                generator = sequence.generate_least(number, fit, *least.find())
-        elif extent <= tol:
-            generator = sequence.generate(number, fit, size)
+        elif least is not None and least.vanishes(image / fit.residual):
+            generator = sequence.generate_least(number, fit, *least.find())
         if generator is None or extent > tol:  # rounding errors decide, and not the tolerance
             found.margin = found.margin.join(fit.margin)
         if radius is not None and generator is not None:
@@ -337,6 +318,40 @@ def sort_out(
         if np.isfinite(extent):
             found.extents.append(extent)
     return found, sequence
+
+
+def _settle(
+    found: Found,
+    columns: Columns,
+    sequence: Sequence,
+    measure: "Measure",
+    number: int,
+    fit: Fit,
+    size: float,
+    tol: float,
+) -> tuple[Fit, float] | None:
+    """Return a fit that vanishes up to rounding errors, without these, and its size.
+
+    None if it is zero under the normalization, too, or if nothing can be decided; it is counted.
+    """
+    if size == 0 and measure.form is not None and measure.form.definite:
+        size = measure.bound(fit.coefficients)  # lost in rounding errors
+    if size == 0:
+        found.dropped += 1
+        return None
+    # Errors of the coefficients, which cancel on X, do not on the contrast.
+    if columns.on_contrast and size <= fit.doubt * measure.amplify(sequence.R):
+        # Zero on the contrast, too, if it is tiny beside its terms there.
+        is_zero = size <= columns.trusted * measure.add_terms(fit.coefficients)
+        found.dropped += is_zero
+        found.undecided += not is_zero
+        return None
+    extents, noise, doubt = np.array([[fit.residual], [fit.noise], [fit.doubt]]) / size
+    if not decide(extents, noise, doubt, tol)[0][0]:
+        found.undecided += 1
+        return None
+    fit = sequence.clear_rounding(number, fit)
+    return fit, measure(fit.coefficients)[1] or size
 
 
 class Measure:

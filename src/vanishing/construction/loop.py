@@ -27,13 +27,7 @@ from vanishing.construction.candidates import (
     choose_candidates,
     find_distinct_products,
 )
-from vanishing.construction.gsvd import (
-    RankMargin,
-    Side,
-    Solution,
-    bound_trusted_error,
-    solve,
-)
+from vanishing.construction.gsvd import RankMargin, Side, Solution, bound_trusted_error, solve
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import (
     ROWS_PER_UNKNOWN,
@@ -625,7 +619,7 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
 #: Candidates of a degree that is looked at for its noise alone: seconds of LAPACK.
-MOST_CANDIDATES = 2000
+MOST_FOR_NOISE = 2000
 
 
 def find_noise(
@@ -680,7 +674,7 @@ def _find_all(settings: Settings) -> Settings:
 def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
     """Find the noise of points by a construction, one degree above the bound if there are rows."""
     affine = factor_affine(source, settings.memory_budget)
-    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_CANDIDATES)
+    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_FOR_NOISE)
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound

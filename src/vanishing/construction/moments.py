@@ -17,7 +17,7 @@ from vanishing.arrays.namespace import (
     move_to_host,
     namespace,
 )
-from vanishing.construction.candidates import Stage
+from vanishing.construction.candidates import RecalledSource, Stage
 from vanishing.construction.gsvd import CLOSELY, bound_trusted_error
 from vanishing.construction.passes import Factor, Pass, Tsqr, find_ranges, join_ranges
 from vanishing.data.source import (
@@ -83,9 +83,7 @@ class Frame:
         flattest = error * widest + np.abs(directions) @ (rounding / unit)
         widths = np.where(widths > flattest, widths, widest)
         return cls(
-            origin,
-            (directions.T / widths) / unit[:, None],
-            (directions * widths[:, None]) * unit,
+            origin, (directions.T / widths) / unit[:, None], (directions * widths[:, None]) * unit
         )
 
     def __call__(self, x: Array) -> Array:
@@ -238,7 +236,7 @@ def refuse_reading(name: str) -> NoReturn:
 # --- Rows that are gone, known by the R factor of all their monomials -----------------------------
 #
 # Let φ be the monomials of degree at most D and R the factor of the QR factorization of φ(X). A
-# polynomial p = φ c has ‖p(X)‖ = ‖R c‖: the rows of R stand in for those of X. They are no points,
+# polynomial p = φ c has ‖p(X)‖ = ‖R c‖: the rows of R stand in for those of X. They are not points,
 # though, and evaluating products on them would be wrong. Products are taken in the coefficients c,
 # which are then multiplied by R.
 #
@@ -397,7 +395,7 @@ def _check_budget(n_features: int, degree: int, memory_budget: int) -> None:
         )
 
 
-class MomentSource(SampleSource):
+class MomentSource(RecalledSource):
     """Points by their moments: sizes of polynomials are known, rows are not."""
 
     def __init__(self, moments: Moments, name: str) -> None:

@@ -8,7 +8,7 @@ smallest such distance falls until it reaches σ, and stays there: that plateau 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from vanishing.polynomials.monomials import count
 
 # --- What is found --------------------------------------------------------------------------------
 
-#: Noise above this share of the spread of the points is no noise: nothing is a law.
+#: Largest noise, as a share of the spread of the points: above it nothing is an equation.
 MOST_NOISE = 0.3
 #: From this share of the spread on, second-order terms of the noise matter and are corrected.
 WORTH_CORRECTING = 3e-3
@@ -105,7 +105,7 @@ class Noise:
 
 #: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
 REFUTED = 8.0
-#: Degrees that are looked at where there is no bound on them.
+#: Degrees that an unbounded fit looks for noise at.
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
 ROWS_PER_UNKNOWN = 4
@@ -113,7 +113,7 @@ ROWS_PER_UNKNOWN = 4
 #: some are drawn.
 MOST_UNKNOWNS, MOST_WORK = 400, 4e8
 #: Rows that show the covariance of moment conditions to half a percent.
-ENOUGH_ROWS = 20_000
+COVARIANCE_ROWS = 20_000
 
 
 def highest_degree(n_features: int, n_rows: float, wanted: int) -> int:
@@ -183,7 +183,8 @@ def search_moments(
             number = 1  # multiples of what is nearly an equation of a lower degree are others
         best = _refine(equations[degree - 1], closest[degree - 1], number, n_rows)
         number = best.polynomials.shape[1]
-        if number > 1 or equations[degree - 1].gain(best) > 1:
+        chance = largest_by_chance(1, n_rows)
+        if number > 1 or equations[degree - 1].gain(best) > chance:
             variance, polynomials = best.variance, best.polynomials
         if number == 1:  # several average out what one misses
             level = float(np.sqrt(variance * _freedom(whole, degree, n_rows)))
@@ -195,7 +196,7 @@ def _conditions(
     noisy: NoisyMoments, source: SampleSource, n_rows: float, memory_budget: int
 ) -> list[MomentConditions]:
     """Return the moment conditions of the degrees for which there are rows enough."""
-    rows = None if source.weighted else sample_rows(source, ENOUGH_ROWS, seed=0)
+    rows = None if source.weighted else sample_rows(source, COVARIANCE_ROWS, seed=0)
     found = []
     for degree in range(1, noisy.degree):
         n_conditions = count(source.n_features, degree + 1)
@@ -273,7 +274,7 @@ def _improves(
     # Symmetric points meet some conditions of too low a degree.
     least = log(CLEARLY) / 2 if misfit < 2 else 0.0
     # A root mean square of N values has a relative standard error of 1/√(2N).
-    return gain > max(least, OUTLYING / np.sqrt(2 * n_rows), STANDARD_ERRORS * error)
+    return gain > max(least, OUTLYING / sqrt(2 * n_rows), STANDARD_ERRORS * error)
 
 
 def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher: int) -> bool:

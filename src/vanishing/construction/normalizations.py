@@ -23,7 +23,7 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-from vanishing.construction.candidates import EPS, Coordinates, Form, Stage
+from vanishing.construction.candidates import EPS, Coordinates, Form, RecalledSource, Stage
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
@@ -396,8 +396,8 @@ class Gradient(Normalization):
                 return graded
             constant = np.zeros((stage.n_features, 1))
             return stage.form(np.hstack([constant, np.eye(stage.n_features)[:, stage.left]]))
-        if (known := stage.source.recall_gradients(stage)) is not None:
-            return stage.form(*known)
+        if isinstance(stage.source, RecalledSource):
+            return stage.form(*stage.source.recall_gradients(stage))
         return _from_coefficients(stage) or _from_points(stage)
 
 
@@ -510,8 +510,9 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
     """
     # A variable that no polynomial contains must not overflow either.
     exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST_POWER))
-    mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
-    if mean is None:
+    if isinstance(stage.source, RecalledSource):
+        mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
+    else:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)
     squared = np.zeros(len(table))
     for variable, unit in enumerate(np.exp2(2.0 * (exponents.min() - exponents))):

@@ -22,20 +22,20 @@ from vanishing.data.source import (
     close_after,
     sample_rows,
 )
-from vanishing.levels import CHANCE, OUTLYING, SAME
+from vanishing.levels import CHANCE, OUTLYING
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
 TINY = float(np.finfo(np.float64).tiny)
 
-#: Rows for each monomial, monomials of the polynomials, and degrees if there is no bound on them.
-#: More than these take longer than the fit, and find other outliers.
+#: Rows for each monomial, monomials, and degrees of an unbounded fit, at most: a search with more
+#: takes longer than the fit, and finds equations of single rows.
 ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT, DEGREES_LOOKED_AT = 25, 84, 4
 #: Largest share of outliers: a fifth, with a margin for other rows that are far by chance.
 MOST_OUTLIERS = 0.255
 #: Levels of two degrees that differ by no more than this factor are the same noise.
 SAME_NOISE = 3.0
 #: A row of small gradient is no farther than if it had this share of the usual one: near a singular
-#: point ``|g|/‖∇g‖`` is no distance.
+#: point ``|g|/‖∇g‖`` is not a distance.
 LEAST_GRADIENT = 0.1
 
 
@@ -118,6 +118,10 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     ``rows`` has shape (n_rows, n_features). Empty if no row is an outlier.
     """
     rng = np.random.default_rng(seed)
+    widest = max(count(rows.shape[1], degree) for degree in range(1, max_degree + 1))
+    most = max(600, ROWS_LOOKED_AT * min(widest, MONOMIALS_LOOKED_AT))
+    if len(rows) > most:
+        rows = rows[rng.choice(len(rows), most, replace=False)]
     frame = _robust_frame(rows)
     spread = float(np.sqrt(np.mean(np.sum(frame.inverse**2, axis=0))))
     inside = np.ones(len(rows), dtype=bool)
@@ -222,7 +226,7 @@ def _reweight(
     part: MonomialValues, within: FloatArray, weights: FloatArray, spread: float
 ) -> tuple[FloatArray, float, float]:
     """Fit again and again, with weights that fall with the distance of a row."""
-    first, cutoff, last, exact = 0.0, np.inf, np.inf, SAME * spread
+    first, cutoff, last, exact = 0.0, np.inf, np.inf, SQUARED_AWAY * spread / 10
     for _ in range(MOST_REWEIGHTINGS):
         polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
         distances = part.distances(polynomial, part.floors(polynomial))[:, 0]
@@ -249,7 +253,7 @@ def _starts(
         weights[rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)] = 1.0
         yield weights
     if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
-        return  # hardly a set of so many rows has no outlier
+        return  # nearly every set of so many rows contains an outlier
     drawn = np.stack([rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)])
     values = part.values @ within
     through = np.linalg.svd(values[drawn])[2][:, -1]
@@ -261,7 +265,7 @@ def _starts(
 
 
 def _usual(distances: FloatArray) -> float:
-    """Return the standard deviation of distances by their largest that are no outliers."""
+    """Return the standard deviation of distances by the largest of those that are not outliers."""
     return float(np.quantile(distances, 1 - MOST_OUTLIERS) / norm.ppf(1 - MOST_OUTLIERS / 2))
 
 
@@ -271,9 +275,8 @@ def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0)
     ``seed``: of the rows that polynomials are sought with, where there are many, and of their
     starts.
     """
+    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=seed)
     highest = DEGREES_LOOKED_AT if max_degree is None else max_degree
-    n_monomials = min(count(source.n_features, highest), MONOMIALS_LOOKED_AT)
-    rows = sample_rows(source, ROWS_LOOKED_AT * max(n_monomials, ROWS_LOOKED_AT), seed=seed)
     boundaries = find_boundaries(rows, highest, seed)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
@@ -289,7 +292,7 @@ def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0)
 def leave_out_outliers(
     source: SampleSource, max_degree: int | None
 ) -> tuple[BoolArray, SampleSource]:
-    """Return which rows are no outliers, and the source in which the others have weight 0."""
+    """Return which rows are not outliers, and the source in which the others have weight 0."""
     inside = find_inliers(source, max_degree)
     weights = inside.astype(np.float64)
     if isinstance(source, WeightedSource):

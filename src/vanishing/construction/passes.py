@@ -298,10 +298,7 @@ def resolve_reduction(reduction: "str | Reduction") -> Reduction:
 
 
 def find_ranges(source: SampleSource) -> FloatArray:
-    """Return the least and the largest value of each column.
-
-    The result has shape (2, n_features).
-    """
+    """Return the least and the largest value of each column, shape (2, n_features)."""
 
     def find(x: Array, root_weights: Array | None = None) -> FloatArray:
         xp = namespace(x)

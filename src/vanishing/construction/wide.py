@@ -15,9 +15,9 @@ from scipy.linalg import qr
 
 from vanishing.arrays.kernels import MANY_COLUMNS, norms
 from vanishing.arrays.namespace import Array, FloatArray, move_like
-from vanishing.construction.candidates import check_sizes
+from vanishing.construction.candidates import RecalledSource, check_sizes
 from vanishing.construction.gsvd import fix_signs
-from vanishing.construction.moments import MomentSource, factor_affine
+from vanishing.construction.moments import factor_affine
 from vanishing.construction.normalizations import ORDINARY, Normalization, Vca
 from vanishing.data.source import MappedSource, SampleSource
 from vanishing.levels import SAFETY
@@ -117,7 +117,7 @@ def find_span(
     # With fewer columns, square matrices are small, and equations are worth reading one by one.
     if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:
         return None
-    if any(isinstance(each, MomentSource) for each in (source, contrast)):
+    if any(isinstance(each, RecalledSource) for each in (source, contrast)):
         return None
     n_rows = source.n_weighted
     if n_rows + (0 if contrast is None else contrast.n_weighted) > n_features:

@@ -212,53 +212,6 @@ class SampleSource(ABC):
         """
         return MappedSource(self, function)
 
-    # Rows that are gone answer these from what was kept of them (``construction/moments.py``).
-
-    def recall_factor(self, stage: Any) -> Any:
-        """Return the triangular factor of F and the candidates, if it is known without the rows.
-
-        Parameters
-        ----------
-        stage : Stage
-            A degree of a construction.
-
-        Returns
-        -------
-        Factor or None
-            None if a pass over the rows is needed.
-        """
-        return None
-
-    def recall_gradients(self, stage: Any) -> Any:
-        """Return a factor of the mean gradients of F and the candidates, if it is known.
-
-        Parameters
-        ----------
-        stage : Stage
-            A degree of a construction.
-
-        Returns
-        -------
-        array and float, or None
-            The factor and its relative error.
-        """
-        return None
-
-    def recall_mean_squares(self, degree: int, exponents: Any) -> Any:
-        """Return the mean squares of the monomials of x / 2**exponents, if they are known.
-
-        Parameters
-        ----------
-        degree : int
-            The largest degree of the monomials.
-        exponents : int array of shape (n_features,)
-
-        Returns
-        -------
-        array of shape (n_monomials,) or None
-        """
-        return None
-
 
 def describe_mismatch(n_weights: int, name: str, n_rows: str) -> str:
     """Say that there are more or fewer weights than rows."""

@@ -200,9 +200,7 @@ class PolynomialBasis:
         """
         blocks = tuple(
             replace(
-                block,
-                vanishing=block.nonvanishing,
-                extents=np.ones(block.nonvanishing.shape[1]),
+                block, vanishing=block.nonvanishing, extents=np.ones(block.nonvanishing.shape[1])
             )
             for block in self.blocks
         )

@@ -55,11 +55,7 @@ class Complement:
 
     @classmethod
     def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":
-        """Return the equations of a span.
-
-        ``directions`` of shape (n_features, rank): orthonormal columns. ``others`` has shape
-        (n_features, n_others).
-        """
+        """Return the equations of the span of orthonormal columns, and others."""
         rank = directions.shape[1]
         left, cosines, right = np.linalg.svd(directions[:rank])
         lower = directions[rank:] @ (right.T @ left.T)
@@ -77,20 +73,14 @@ class Complement:
         return int(self.lower.shape[0])
 
     def evaluate(self, x: Array) -> Array:
-        """Return the product of the transposed matrix and an array of any library.
-
-        ``x`` has shape (n_features, n_columns). The result has shape (n_equations, n_columns).
-        """
+        """Return the product of the transposed matrix and an array of any library."""
         lower, middle, others = (move_like(m, x) for m in (self.lower, self.middle, self.others))
         top, bottom = x[: middle.shape[0], :], x[middle.shape[0] :, :]
         exact = bottom - lower @ (top + middle @ (lower.T @ bottom))
         return namespace(x).concat([self.scale * exact, others.T @ x], axis=0)
 
     def combine(self, outer: Array) -> Array:
-        """Return the product of the matrix and an array of any library.
-
-        ``outer`` has shape (n_equations, n_columns). The result has shape (n_features, n_columns).
-        """
+        """Return the product of the matrix and an array of any library."""
         lower, middle, others = (
             move_like(m, outer) for m in (self.lower, self.middle, self.others)
         )
@@ -203,11 +193,7 @@ Multiply = Callable[[Array, Array, Array, Array, Array], None]
 
 
 def multiply_rows(out: Array, first: Array, left: Array, last: Array, right: Array) -> None:
-    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k.
-
-    ``out`` has shape (n_products, n_rows). ``first``, ``last`` have shape (any, n_rows). ``left``,
-    ``right``: in the library of the values.
-    """
+    """Set ``out[k] = first[left[k]] * last[right[k]]`` for all k, in one array library."""
     if is_numpy_array(out):
         _multiply_runs(out, first, left, last, right)
     elif (fused := _find_fused_kernel(out, first, last)) is not None:  # pragma: no cover - CUDA
@@ -289,11 +275,7 @@ class Evaluator:
         return int(self.offsets[-1])
 
     def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
-        """Return the values of F, with ``n_extra`` empty rows for candidates below.
-
-        ``x`` has shape (n_rows, n_features). The result has shape (n_nonvanishing + n_extra,
-        n_rows).
-        """
+        """Return the values of F, with ``n_extra`` empty rows for candidates below."""
         xp = namespace(x)
         n_rows = x.shape[0]
         shape = (self.n_nonvanishing + n_extra, n_rows)
@@ -415,10 +397,7 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
 
 
 def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
-    """Return the derivatives of G.
-
-    ``x`` has shape (n_rows, n_features). The result has shape (n_vanishing, n_features, n_rows).
-    """
+    """Return the derivatives of G, shape (n_vanishing, n_features, n_rows)."""
     return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[2]
 
 
@@ -514,11 +493,7 @@ def _combine(
 
 
 def pullback_of_vanishing(blocks: Sequence[DegreeBlock], x: Array, outer: Array) -> Array:
-    """Return Σ_g a_g ∇g for each row.
-
-    ``x`` has shape (n_rows, n_features). ``outer`` of shape (n_vanishing, n_rows): a_g. The result
-    has shape (n_features, n_rows).
-    """
+    """Return Σ_g a_g ∇g, shape (n_features, n_rows), for a_g of shape (n_vanishing, n_rows)."""
     xp = namespace(x)
     blocks = blocks[: last_degree_with_vanishing(blocks)]
     evaluator = Evaluator(blocks)
@@ -583,11 +558,9 @@ def _add_rows(target: Array, rows: IntArray, added: Array) -> None:
 def vanishing_along_lines(
     blocks: Sequence[DegreeBlock], x: FloatArray, directions: Any
 ) -> list[FloatArray]:
-    """Return the coefficients of G(x + t v).
+    """Return the coefficients of 1, t, t², ... in G(x + t v), each of shape (n_vanishing, n_lines).
 
-    ``x`` has shape (n_lines, n_features). ``directions`` of shape (n_lines, n_features): v. The
-    result has shape (n_vanishing, n_lines). Those of 1, t, t², ... The first of them has as many
-    columns as ``x`` has rows.
+    If all lines meet in one point x, the first array has one column.
     """
     blocks = blocks[: last_degree_with_vanishing(blocks)]
     offsets = Evaluator(blocks).offsets

@@ -12,14 +12,7 @@ from scipy.linalg import qr
 
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms, pivoted_cholesky
-from vanishing.arrays.namespace import (
-    Array,
-    FloatArray,
-    IntArray,
-    lazy,
-    move_like,
-    namespace,
-)
+from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
 
@@ -97,11 +90,7 @@ class Monomials:
         return table
 
     def values(self, x: Array) -> Array:
-        """Evaluate all monomials, one per row.
-
-        ``x`` of shape (n_variables, n_rows): one variable per row. The result has shape
-        (n_monomials, n_rows).
-        """
+        """Evaluate all monomials, one per row, of variables, one per row."""
         xp = namespace(x)
         values = xp.empty((len(self), x.shape[1]), dtype=x.dtype, device=x.device)
         values[0, :] = 1.0
@@ -124,11 +113,7 @@ class Monomials:
                 start += n_products
 
     def derivative(self, coefficients: FloatArray, variable: int) -> FloatArray:
-        """Differentiate polynomials given by coefficients on these monomials.
-
-        ``coefficients`` has shape (n_monomials, n_polynomials). The result has shape (n_monomials
-        of degree < ``degree``, n_polynomials).
-        """
+        """Differentiate polynomials, the columns; the result is on monomials of lower degree."""
         raised = self.times_variable[variable]
         return np.asarray(self.exponents[raised, variable][:, None] * coefficients[raised])
 
@@ -339,7 +324,7 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 # --- A maximal set of independent columns, chosen the same way every time -------------------------
 
 #: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
-#: What differs by less is tied: that is far above rounding, and far below what anybody looks for.
+#: What differs by less is tied: that is far above rounding, and far below differences of data.
 CANCELLED = 1e-6
 #: Residuals that a Gram matrix, which squares them, does not tell from zero.
 SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
@@ -366,11 +351,7 @@ def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArra
 
 
 def independent_products(
-    forms: FloatArray,
-    n_variables: int,
-    degree: int,
-    near: Array | None = None,
-    error: float = 0.0,
+    forms: FloatArray, n_variables: int, degree: int, near: Array | None = None, error: float = 0.0
 ) -> IntArray | None:
     """Choose products of all variables and all forms as ``independent_columns`` does, but faster.
 
