@@ -21,6 +21,8 @@ def test_public_names():
         "VanishingDetector",
         "VanishingIdeal",
         "discover",
+        "discover_invariants",
+        "discover_odes",
         "load",
         "__version__",
     }

@@ -661,7 +661,7 @@ class CsvFile(OpenTable):
             ):
                 n_rows += len(batch[0])
                 numbers = [] if tells else map(as_numbers, batch)
-                if any((each % 1 > 0).any() for each in numbers):  # fractions
+                if any((np.isfinite(each) & (each != np.round(each))).any() for each in numbers):
                     return False
             self._n_rows = n_rows
             return True

@@ -327,7 +327,7 @@ def _split_columns(columns: Columns, where: str) -> ColumnFile:
 
 def _as_arrow(column: npt.NDArray[Any]) -> Any:
     """Return a column of NumPy as one of Arrow; as text where Arrow has no such type."""
-    if column.dtype == np.longdouble:
+    if column.dtype.newbyteorder("=") == np.longdouble:
         column = column.astype(np.float64)
     if column.dtype.kind not in "biufmMSU":
         column = column.astype(str)
