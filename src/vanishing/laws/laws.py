@@ -408,9 +408,7 @@ def discover(
     _check_time_limit(time_limit)
     deadline = time.thread_time() + (math.inf if time_limit is None else time_limit)
     table = take_table(X, feature_names, sample_weight, tells_notes=True)
-    _leave_out_rows(table, table.sample_weight > 0)
-    _leave_out_empty(table)
-    _set_rounded_aside(table)
+    _set_aside(table)
     refuse_sizes(
         table.names, np.nan_to_num(table.values),
         choose_degree(len(table.names), max_degree, notes=[]),
@@ -484,24 +482,18 @@ def _check_noise(noise: Any, n_columns: int) -> None:
         )
 
 
-def _leave_out_empty(table: NumericTable) -> None:
-    """Set columns without a number aside."""
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)
-    if len(table.values):
-        for j in reversed(np.flatnonzero(np.isnan(table.values).all(axis=0)).tolist()):
-            table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
+def _set_aside(table: NumericTable) -> None:
+    """Leave out rows of weight 0, and columns that hold no number or none that can be told apart.
 
-
-def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
-    """Keep some of the rows."""
-    if not kept.all():
-        table.values = table.values[kept]
-        table.sample_weight = table.sample_weight[kept]
-        table.row_names = [table.row_names[i] for i in np.flatnonzero(kept).tolist()]
-
-
-def _set_rounded_aside(table: NumericTable) -> None:
-    """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
+    The latter differ in digits that floating-point numbers do not have.
+    """
+    kept = np.flatnonzero(table.sample_weight > 0)
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
+    table.sample_weight = table.sample_weight[kept]
+    table.row_names = [table.row_names[i] for i in kept.tolist()]
+    is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
+    for j in reversed(np.flatnonzero(is_empty).tolist()):
+        table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
     for j in reversed(np.flatnonzero(have_lost_digits(np.nan_to_num(table.values))).tolist()):
         note = (
             f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "
