@@ -117,7 +117,7 @@ class Laws(Equations):
             What the rows are called: by default the index of a frame, numbers from 0 for an array,
             and for a file its index column, or numbers from 1 below the header.
         texts : mapping of (int, str) to str, optional
-            What missing cells hold that are no numbers, by the place of the row, from 0, and the
+            What missing cells hold that are not numbers, by the place of the row, from 0, and the
             column; by default what the table itself shows.
         callback : callable, optional
             Called with the number of rows that are checked so far.
@@ -287,7 +287,7 @@ class Laws(Equations):
         values = self._take_columns(take_table(X), X)
         checker = self._checker
         for k, law in enumerate(self.equations):
-            scores = np.abs(checker.scores(values)[:, k])
+            scores = np.abs(checker.score(k, values))
             height = k + np.random.default_rng(0).uniform(-0.3, 0.3, len(scores))
             broken = scores > checker.threshold
             shown = np.clip(scores, 1e-2, None)

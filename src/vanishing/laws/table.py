@@ -13,7 +13,7 @@ from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_number
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.data.written_numbers import CellSummary, decide_decimal, read_texts
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, SAME
 
 #: Rows that are kept of a table that does not fit into memory: more change no coefficient in the
 #: first two digits.
@@ -116,9 +116,8 @@ def refuse_sizes(
 
     ``place`` says what a row is called.
     """
-    double = np.finfo(float)
-    # Squares of squares are taken in any case.
-    most = 2.0 ** ((double.maxexp - double.nmant) / max(degree, 4))
+    # Squares of squares are taken in any case, and sums over up to 1 / SAME rows.
+    most = (np.finfo(float).max * SAME) ** (1 / max(degree, 4))
     for name, column in zip(names, values.T, strict=True):
         sizes = np.abs(column)
         largest = float(sizes.max(initial=0.0))
