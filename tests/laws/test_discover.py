@@ -529,7 +529,7 @@ def test_the_lowest_degree_that_says_the_same():
 
 
 def test_of_many_chunks_some_rows_are_drawn(monkeypatch):
-    monkeypatch.setattr("vanishing.laws.table.MOST_ROWS", 150)
+    monkeypatch.setattr("vanishing.laws.table.MOST_DRAWN", 150)
     X, names = accounts(n_rows=1000)
     laws = discover([X[i : i + 100] for i in range(0, 1000, 100)], names)
     whole = discover(X, names)

@@ -44,3 +44,9 @@ def test_coefficients_become_simple_together(seed):
         X[i, rng.integers(4)] *= 10
     laws = discover(X * [10, 0.1, 1, 0.1], ["c0", "c1", "c2", "c3"])
     assert [str(law) for law in laws] == ["100*c3 = c0 + 100*c1 + 10*c2"]
+
+
+def test_fractions_become_whole_numbers():
+    a, b = np.random.default_rng(0).uniform(1, 9, (2, 80))
+    (law,) = discover(np.column_stack([a, b, a + 7 * b / 30]), ["a", "b", "c"])
+    assert str(law) == "30*c = 30*a + 7*b"

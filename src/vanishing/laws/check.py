@@ -58,7 +58,7 @@ class Fix:
     decimals : int or None
         Decimals of the numbers of the column; None if they are not rounded.
     text : str
-        What the cell holds if that is no number, such as a typo.
+        What the cell holds if that is not a number, such as a typo.
     """
 
     column: str
@@ -119,7 +119,7 @@ class BrokenRow:
     alternatives : tuple of Fix
         Other single cells that restore them as well.
     is_missing : bool
-        Whether the fixes fill cells that are missing, or that hold no number.
+        Whether the fixes fill cells that are missing or are not numbers.
     score : float
         How far the row is off the law that it breaks most, in standard deviations of its noise.
     """
@@ -204,7 +204,7 @@ class Check:
 
     @property
     def has_texts(self) -> bool:
-        """Whether some cell holds no number, such as a typo."""
+        """Whether some cell is not a number, such as a typo."""
         return any(fix.text for found in self.rows for fix in found.fixes)
 
     def ranked(self) -> "Check":
@@ -418,7 +418,7 @@ class Check:
 
 
 def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:
-    """Say what cells are that are missing or hold no number."""
+    """Say what cells should be that are missing or are not numbers."""
     said = []
     for fix in fixes:
         now, should = fix.typed
@@ -735,7 +735,7 @@ class Checker(Model):
     def _list_starts(
         self, x: FloatArray, cells: list[int], laws: list[int]
     ) -> Iterator[FloatArray]:
-        """Yield rows from which the values of cells are solved for: with roots of each law."""
+        """Yield rows to start solving from: for one cell, with the roots of each law."""
         if len(cells) > 1:
             yield x
             return
@@ -820,7 +820,7 @@ class Checker(Model):
 
 
 def list_texts(texts: Mapping[tuple[int, str], str], row_names: Sequence[Any]) -> Check:
-    """Return what cells hold that are no numbers, where there are no laws to fill them by."""
+    """Return the cells that are not numbers, if there are no laws to fill them by."""
     return Check((), _add_texts([], texts, row_names), len(row_names))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from math import gcd, lcm
+from math import gcd, isqrt, lcm
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -639,14 +639,16 @@ def _fraction(value: float, error: float) -> Fraction | None:
     if value == 0 or not np.isfinite(value):
         return None
     tolerance = -float(ndtri(CHANCE / 2)) * error + 1e-12 * abs(value)
-    for denominator in range(1, 10 ** (MOST_LAW_DIGITS // 2) + 1):
-        fraction = Fraction(round(value * denominator), denominator)
-        if abs(float(fraction) - value) <= tolerance:
-            # The number 1 is meant wherever 1/2 and 3/2 are not.
-            most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
-            if fraction and 2 * tolerance * denominator**2 <= most:
-                return fraction
-            break
+    largest = 10**MOST_LAW_DIGITS
+    denominators = np.arange(1, isqrt(largest) + 1)
+    numerators = np.round(value * denominators)
+    is_near = (np.abs(numerators / denominators - value) <= tolerance) & (numerators != 0)
+    for i in np.flatnonzero(is_near & (np.abs(numerators) <= largest))[:1].tolist():
+        fraction = Fraction(int(numerators[i]), int(denominators[i]))
+        # The number 1 is meant wherever 1/2 and 3/2 are not.
+        most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
+        if 2 * tolerance * fraction.denominator**2 <= most:
+            return fraction
     exponent = int(np.floor(np.log10(abs(value))))
     for n_digits in range(1, MOST_LAW_DIGITS + 1):
         unit = Fraction(10) ** (exponent + 1 - n_digits)

@@ -120,7 +120,7 @@ class Laws(Equations):
             What the rows are called: by default the index of a frame, numbers from 0 for an array,
             and for a file its index column, or numbers from 1 below the header.
         texts : mapping of (int, str) to str, optional
-            What missing cells hold that are no numbers, by the place of the row, from 0, and the
+            What missing cells hold that are not numbers, by the place of the row, from 0, and the
             column; by default what the table itself shows.
         callback : callable, optional
             Called with the number of rows that are checked so far.
@@ -294,7 +294,7 @@ class Laws(Equations):
         values = self._take_columns(take_table(X), X)
         checker = self._checker
         for k, law in enumerate(self.equations):
-            scores = np.abs(checker.scores(values)[:, k])
+            scores = np.abs(checker.score(k, values))
             height = k + np.random.default_rng(0).uniform(-0.3, 0.3, len(scores))
             broken = scores > checker.threshold
             shown = np.clip(scores, 1e-2, None)
@@ -420,9 +420,7 @@ def discover(
         strays[row, table.names.index(name)] = True
     strays = strays[table.sample_weight > 0]
     beside = {name: strays[:, j] for j, name in enumerate(table.names)}
-    _leave_out_rows(table, table.sample_weight > 0)
-    _leave_out_empty(table)
-    _set_rounded_aside(table)
+    _set_aside(table)
     refuse_sizes(
         table.names, np.nan_to_num(table.values),
         choose_degree(len(table.names), max_degree, notes=[]),
@@ -517,24 +515,18 @@ def _check_noise(noise: Any, n_columns: int) -> None:
         )
 
 
-def _leave_out_empty(table: NumericTable) -> None:
-    """Set columns without a number aside."""
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)
-    if len(table.values):
-        for j in reversed(np.flatnonzero(np.isnan(table.values).all(axis=0)).tolist()):
-            table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
+def _set_aside(table: NumericTable) -> None:
+    """Leave out rows of weight 0, and columns that hold no number or none that can be told apart.
 
-
-def _leave_out_rows(table: NumericTable, kept: BoolArray) -> None:
-    """Keep some of the rows."""
-    if not kept.all():
-        table.values = table.values[kept]
-        table.sample_weight = table.sample_weight[kept]
-        table.row_names = [table.row_names[i] for i in np.flatnonzero(kept).tolist()]
-
-
-def _set_rounded_aside(table: NumericTable) -> None:
-    """Set columns aside whose numbers differ in digits that floating-point numbers do not have."""
+    The latter differ in digits that floating-point numbers do not have.
+    """
+    kept = np.flatnonzero(table.sample_weight > 0)
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
+    table.sample_weight = table.sample_weight[kept]
+    table.row_names = [table.row_names[i] for i in kept.tolist()]
+    is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
+    for j in reversed(np.flatnonzero(is_empty).tolist()):
+        table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
     for j in reversed(np.flatnonzero(have_lost_digits(np.nan_to_num(table.values))).tolist()):
         note = (
             f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "

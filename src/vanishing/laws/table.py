@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_number
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.data.written_numbers import CellSummary, decide_decimal, read_texts
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, SAME
 
 #: Rows that are kept of a table that does not fit into memory: more change no coefficient in the
 #: first two digits.
@@ -33,10 +33,23 @@ class NumericTable:
     values: FloatArray
     names: list[str]
     row_names: Sequence[Any]
-    sample_weight: FloatArray
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     set_aside: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sample_weight: FloatArray = np.ones(len(self.values))
+
+    @classmethod
+    def from_columns(
+        cls, columns: Mapping[Any, FloatArray | str | None], row_names: Sequence[Any]
+    ) -> "NumericTable":
+        """Return the columns that are numbers; of others, say why they are set aside."""
+        found = {name: each for name, each in columns.items() if isinstance(each, np.ndarray)}
+        aside = {name: each for name, each in columns.items() if name not in found}
+        values = np.column_stack([np.empty((len(row_names), 0)), *found.values()])
+        notes = [f"{name} is set aside: {why or 'not numeric'}" for name, why in aside.items()]
+        return cls(values, list(map(str, found)), row_names, notes, set_aside=list(map(str, aside)))
 
     def drop(self, columns: Sequence[int], note: str) -> None:
         """Set columns aside."""
@@ -103,9 +116,8 @@ def refuse_sizes(
 
     ``place`` says what a row is called.
     """
-    double = np.finfo(float)
-    # Squares of squares are taken in any case.
-    most = 2.0 ** ((double.maxexp - double.nmant) / max(degree, 4))
+    # Squares of squares are taken in any case, and sums over up to 1 / SAME rows.
+    most = (np.finfo(float).max * SAME) ** (1 / max(degree, 4))
     for name, column in zip(names, values.T, strict=True):
         sizes = np.abs(column)
         largest = float(sizes.max(initial=0.0))
@@ -150,25 +162,21 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     }
     notes = describe_reading(read)
     aside = [each.name for each in read.set_aside]
-    return NumericTable(read.values, names, rows, np.ones(len(read)), notes, texts, aside)
+    return NumericTable(read.values, names, rows, notes, texts, aside)
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     labels = get_columns(X) or []
     _refuse_equal_names([str(label) for label in labels])
-    problems: dict[Any, str | None] = {}
-    found: dict[Any, FloatArray] = {}
+    columns: dict[Any, FloatArray | str | None] = {}
     cells: dict[Any, list[str | None]] = {}
     for name in labels:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
         problem = _problem(getattr(column, "dtype", None))
         values: Any = None if problem else _as_numpy(column)
-        problem = problem or _problem(values.dtype)
-        problems[name] = problem
-        if (numbers := None if problem else _numbers(column, values)) is not None:
-            found[name] = numbers
-        elif not problem and (listed := _list_texts(values)) is not None:
+        columns[name] = problem or _problem(values.dtype) or _numbers(column, values)
+        if columns[name] is None and (listed := _list_texts(values)) is not None:
             cells[name] = listed
     # Numbers that are texts are read as those of files are.
     summaries = [CellSummary(each) for each in cells.values()]
@@ -176,25 +184,20 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     decimal = kinds.decimal.sign
     read = {name: read_texts(each, decimal) for name, each in cells.items()}
     written = {name: each for name, each in read.items() if each is not None}
-    found |= {name: each.values for name, each in written.items()}
-    texts = {(i, str(name)): text for name, each in written.items() for i, text in each.strays}
     formats = {str(name): each.format for name, each in written.items()}
     unclear = {str(name): kinds.open[j] for j, name in enumerate(cells) if j in kinds.open}
     said = describe_numbers(formats, decimal, unclear)
     said = [note._replace(remedy="convert") if note.remedy else note for note in said]
     doubtful.extend(note for note in said if note.is_doubtful)
-    notes = [note.with_remedies(REMEDIES) for note in said]
-    aside = [name for name in labels if name not in found]
-    notes += [f"{name} is set aside: {problems[name] or 'not numeric'}" for name in aside]
-    names = [str(name) for name in labels if name in found]
-    columns = [found[name] for name in labels if name in found]
-    n_rows = len(X)
-    stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
     index = getattr(X, "index", None)
-    rows = list(index) if index is not None and not callable(index) else list(range(n_rows))
-    return NumericTable(
-        stacked, names, rows, np.ones(n_rows), notes, texts, [str(name) for name in aside]
-    )
+    rows = list(index) if index is not None and not callable(index) else list(range(len(X)))
+    columns |= {name: each.values for name, each in written.items()}
+    table = NumericTable.from_columns(columns, rows)
+    table.notes = [note.with_remedies(REMEDIES) for note in said] + table.notes
+    table.texts = {
+        (i, str(name)): text for name, each in written.items() for i, text in each.strays
+    }
+    return table
 
 
 def _as_numpy(column: Any) -> Any:
@@ -259,19 +262,9 @@ def _from_array(X: Any) -> NumericTable:
             f"expected a table of rows and columns, got an array of {array.ndim} dimension"
             f"{'s' * (array.ndim != 1)}; one column is X.reshape(-1, 1)"
         )
-    notes = []
-    names = [f"x{j}" for j in range(array.shape[1])]
-    kept, columns = [], []
-    for j in range(array.shape[1]):
-        problem = _problem(array.dtype)
-        numbers = None if problem else _numbers(array, array[:, j])
-        if numbers is None:
-            notes.append(f"{names[j]} is set aside: {problem or 'not numeric'}")
-        else:
-            kept.append(names[j])
-            columns.append(numbers)
-    stacked = np.column_stack(columns) if columns else np.empty((len(array), 0))
-    return NumericTable(stacked, kept, range(len(array)), np.ones(len(array)), notes)
+    problem = _problem(array.dtype)
+    columns = {f"x{j}": problem or _numbers(array, column) for j, column in enumerate(array.T)}
+    return NumericTable.from_columns(columns, range(len(array)))
 
 
 def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -306,7 +299,7 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
     if len(kept) < n_rows:
         notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
     names = source.feature_names or tuple(f"x{j}" for j in range(kept.shape[1]))
-    return NumericTable(kept, list(names), numbers.tolist(), np.ones(len(kept)), notes)
+    return NumericTable(kept, list(names), numbers.tolist(), notes)
 
 
 def whole_columns(values: FloatArray) -> BoolArray:

@@ -468,7 +468,8 @@ def test_a_page_about_laws(tmp_path):
     value, fix = changed_number(table.loc[5, "power"], table.loc[5, "power"] - 1)
     assert f"power {value} → {fix}" in page.words
     assert "% 1. power = speed · force" in page.words
-    chances = [int(each) for each in re.findall(r"wrong cell: (?:under )?(\d+)\s%", page.words)]
+    said = re.findall(r"wrong cell: (?:under |over )?(\d+)\s%", page.words)
+    chances = [int(each) for each in said]
     assert len(chances) == 3
     assert 98 <= sum(chances) <= 102
     assert {tag for tag, _ in page.tags} <= ALLOWED
