@@ -22,8 +22,9 @@ from vanishing.polynomials.monomials import Monomials, monomials
 EXACT_SHOWN = 5
 #: Digits that tell every double from its neighbours.
 ALL_DIGITS = 17
-#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
-N_POINTS = 1000
+#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000). Derivatives take
+#: as many times as long as there are variables, and have fewer points.
+N_POINTS, N_SLOPES = 1000, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class DataScale:
         That is what an equation says, as variables go from a standard deviation below their mean to
         one above. Its terms may be much larger, far from the origin, where they cancel.
         """
-        n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
+        n_points = min(N_SLOPES, max(4, BLOCK // max(1, basis.count() * basis.n_features)))
         some = self.points[:: max(1, len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
             changes = basis.jacobian(some) * (2 * self._spread)

@@ -232,7 +232,7 @@ class ZeroSetDisplay:
             With ``ax_`` and ``figure_``.
         """
         pyplot(f"{type(self).__name__}.plot")
-        in_space = self.basis.n_features == 3
+        in_space = self._in_space
         self._check(kind, sign_regions, resolution, ax)
         if ax is None:
             ax = self._new_space() if in_space else new_axes(1, self._size())
@@ -248,9 +248,13 @@ class ZeroSetDisplay:
         self._write(entries)
         return self
 
+    @property
+    def _in_space(self) -> bool:
+        return self.basis.n_features == 3
+
     def _check(self, kind: str, sign_regions: bool, resolution: int | None, ax: Any) -> None:
         count = self.basis.count()
-        in_space = self.basis.n_features == 3
+        in_space = self._in_space
         if kind not in ("auto", "surfaces", "curve", "both"):
             raise ValueError(f"kind must be 'auto', 'surfaces', 'curve' or 'both', got {kind!r}")
         if kind in ("curve", "both") and (count < 2 or not in_space):
@@ -283,7 +287,7 @@ class ZeroSetDisplay:
         return WIDE_SIDE + LEGEND, min(WIDE_SIDE * share, TALL_SIDE) + LABELS
 
     def _draw_points(self) -> None:
-        look = {"linewidths": 0.0, "s": 15 if self.basis.n_features == 2 else 10}
+        look = {"linewidths": 0.0, "s": 10 if self._in_space else 15}
         if self.contrast is not None:
             self.ax_.scatter(*self.contrast.T, color=MORE, marker="^", alpha=0.45, zorder=2, **look)
         if self.X is not None:
@@ -310,7 +314,7 @@ class ZeroSetDisplay:
 
     def _entries(self, found: list[bool], *, sign_regions: bool = False) -> list[Any]:
         """Name the polynomials."""
-        in_space = self.basis.n_features == 3
+        in_space = self._in_space
         entries = []
         described = zip(found, self.basis.degrees(), self.basis.extents, strict=True)
         for i, (is_seen, degree, extent) in enumerate(described):
