@@ -105,6 +105,9 @@ class Noise:
 
 #: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
 REFUTED = 8.0
+#: Factor by which weighted conditions must be more accurate than adjusted least squares: the
+#: estimates of their weights have errors of their own.
+WORTH_WEIGHTING = 1.01
 #: Degrees that an unbounded fit looks for noise at.
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
@@ -183,8 +186,7 @@ def search_moments(
             number = 1  # multiples of what is nearly an equation of a lower degree are others
         best = _refine(equations[degree - 1], closest[degree - 1], number, n_rows)
         number = best.polynomials.shape[1]
-        chance = largest_by_chance(1, n_rows)
-        if number > 1 or equations[degree - 1].gain(best) > chance:
+        if number > 1 or equations[degree - 1].gain(best) > WORTH_WEIGHTING:
             variance, polynomials = best.variance, best.polynomials
         if number == 1:  # several average out what one misses
             level = float(np.sqrt(variance * _freedom(whole, degree, n_rows)))
