@@ -10,6 +10,9 @@ CHANCE = 2.0**-10
 #: Standard deviations from which a value is not noise: a normal variable exceeds them less than
 #: once in a million rows.
 OUTLYING = 5.0
+#: Parts of the rows, each of which is held out in turn: the usual number, with which most rows are
+#: fitted to.
+FOLDS = 5
 #: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
 BLOCK = 2**21
 #: Rounding errors are assumed to be at most this many times their estimate: six bits.

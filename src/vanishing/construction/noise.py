@@ -17,7 +17,6 @@ from vanishing.construction.gsvd import REGULAR
 from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.noisy_moments import (
     CLEARLY,
-    FOLDS,
     ROWS_PER_CONDITION,
     Compromise,
     MomentConditions,
@@ -27,7 +26,7 @@ from vanishing.construction.noisy_moments import (
 )
 from vanishing.construction.passes import Factor
 from vanishing.data.source import ArraySource, SampleSource, sample_rows
-from vanishing.levels import OUTLYING
+from vanishing.levels import FOLDS, OUTLYING
 from vanishing.polynomials.basis import STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import count
 

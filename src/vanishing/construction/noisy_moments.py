@@ -23,7 +23,7 @@ from vanishing.arrays.namespace import (
 from vanishing.construction.moments import Frame, Moments
 from vanishing.construction.passes import NINE_DIGITS, Factor
 from vanishing.data.source import SampleSource
-from vanishing.levels import CHANCE, SAFETY
+from vanishing.levels import CHANCE, FOLDS, SAFETY
 from vanishing.polynomials.monomials import (
     SQUARED_AWAY,
     count,
@@ -41,8 +41,6 @@ from vanishing.polynomials.monomials import (
 # and its null vectors are the equations (adjusted least squares). M(0) - t B with B of the
 # gradients, which the gradient normalization solves, is its first-order part.
 
-#: Parts of the rows, each of which is left out in turn.
-FOLDS = 5
 #: Factor by which two levels of noise differ clearly.
 CLEARLY = 1.6
 

@@ -47,7 +47,7 @@ from vanishing.detectors.score import Normal, Score
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
 from vanishing.ideal import VanishingIdeal, warn_of_overflow
-from vanishing.levels import BLOCK, CHANCE, LONG_SUM, SAME
+from vanishing.levels import BLOCK, CHANCE, FOLDS, LONG_SUM, SAME
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -135,8 +135,6 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 # --- The threshold: quantiles of scores -----------------------------------------------------------
 
-#: Parts into which rows are split to be left out in turn.
-FOLDS = 5
 #: Rows that are enough for quantiles: the rate of a threshold that one in twenty exceeds is then
 #: known to 0.7 %.
 ENOUGH_ROWS = 1000

@@ -19,7 +19,6 @@ from vanishing.data.inputs import (
     make_row_picker,
 )
 from vanishing.detectors.base import (
-    FOLDS,
     UNUSUAL_SHARE,
     Detector,
     Scored,
@@ -28,6 +27,7 @@ from vanishing.detectors.base import (
     measure_rounding,
 )
 from vanishing.detectors.sample_weights import sort_rows
+from vanishing.levels import FOLDS
 
 
 def count_fits(n_rows: int) -> int:

@@ -71,7 +71,7 @@ from vanishing.transformations import Affine, Transformation
 LARGEST_DIMENSION = 20
 #: With fewer rows to an unknown, equations hold by chance, and residuals of the rows that they were
 #: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
-ROWS_PER_UNKNOWN, COARSE_SCALE = 3, 0.2
+ROWS_PER_CANDIDATE, COARSE_SCALE = 3, 0.2
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
@@ -285,7 +285,7 @@ class _Plan(NamedTuple):
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
         # The smallest size of residuals of quadratic equations that is told from chance: products
         # of exact equations are small of second order.
-        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_UNKNOWN * n_candidates else COARSE_SCALE
+        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
         few, more, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
@@ -294,7 +294,7 @@ class _Plan(NamedTuple):
             few,
             more,
             min(many, max(1, n_rows // ROWS_TO_TRUST)),
-            n_rows >= ROWS_PER_UNKNOWN * n_columns,
+            n_rows >= ROWS_PER_CANDIDATE * n_columns,
         )
 
 

@@ -25,7 +25,8 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import check_training_table, make_row_picker
-from vanishing.detectors.base import FOLDS, check_sizes, clone_for_scores
+from vanishing.detectors.base import check_sizes, clone_for_scores
+from vanishing.levels import FOLDS
 
 # --- Pseudo-anomalies: groups of normal data, and normal data that was changed --------------------
 #

@@ -23,7 +23,7 @@ LEAST_PROBABILITY = 2.0**-30
 #: Digits that tell numbers apart; those beyond are rounding errors of what was computed before.
 SIGNIFICANT_DIGITS = 12
 #: Rounds of expectation maximization for one weight between 0 and 1.
-ROUNDS = 8
+EM_ROUNDS = 8
 
 
 class Cells:
@@ -178,7 +178,7 @@ def _log_given(x: IntArray, other: IntArray, log_alone: FloatArray) -> FloatArra
 def _mix(first: FloatArray, second: FloatArray, counts: FloatArray | IntArray) -> FloatArray:
     """Return log₂ of the mixture of two probabilities that makes the cells most likely."""
     n, weight = float(counts.sum()), 0.5
-    for _ in range(ROUNDS):
+    for _ in range(EM_ROUNDS):
         share = weight * first / (weight * first + (1 - weight) * second)
         weight = min(max(float(counts @ share) / n, 1 / (n + 1)), n / (n + 1))
     return np.asarray(np.log2(weight * first + (1 - weight) * second))

@@ -10,7 +10,7 @@ from vanishing.levels import OUTLYING, ROUNDING
 
 #: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
 #: which they end: coefficients change by less than their standard errors.
-ROUNDS, UNCHANGED = 6, 0.01
+REWEIGHTINGS, UNCHANGED = 6, 0.01
 #: Extents below this are rounding errors: the law is exact.
 EXACT = 1e-9
 #: A row weighs at most so many times as much as the median row.
@@ -132,7 +132,7 @@ def fit_terms(
     if start is not None and (counted * start).any():
         weights = weights * start
     deviations, sound = np.full(len(values), np.inf), np.zeros(len(values), dtype=bool)
-    for _ in range(ROUNDS):
+    for _ in range(REWEIGHTINGS):
         before = deviations, sound
         if groups is not None:
             values = center(uncentred, groups, weights)

@@ -47,9 +47,9 @@ MOST_FITTED, MOST_JUDGED, OF_EACH = 40, 12, 2
 #: Supports that are looked at for one size, which takes about a second.
 MOST_SUPPORTS = 1.2e7
 #: Rows that equations are fitted to at first.
-SOME_ROWS = 300
+FIRST_ROWS = 300
 #: Terms of the longest law that is not linear.
-LONGEST = 4
+LONGEST = HIGHEST_DEGREE
 #: Extents between which supports are looked for. A few wrong cells lift that of a law.
 LEAST_EXTENT, MOST_EXTENT = 1e-4, 0.5
 #: Ratio of two extents that are tried one after the other. A term that lowers the extent by less is
@@ -103,7 +103,7 @@ class NoisyProposer:
         for terms, is_proportional in self._find_terms():
             if time.thread_time() > self.deadline:
                 break
-            score, _ = self._fit(terms, is_proportional, SOME_ROWS)
+            score, _ = self._fit(terms, is_proportional, FIRST_ROWS)
             if score > fitted.get(terms, (0.0, False))[0]:
                 fitted[terms] = score, is_proportional
         best = sorted(fitted, key=lambda terms: -fitted[terms][0])

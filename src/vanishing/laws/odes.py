@@ -26,7 +26,6 @@ from vanishing.laws.search import (
 )
 from vanishing.laws.table import refuse_sizes
 from vanishing.laws.trajectories import (
-    FOLDS,
     JUDGED,
     SMOOTH,
     Found,
@@ -39,7 +38,7 @@ from vanishing.laws.trajectories import (
     parse_terms,
     take_trajectories,
 )
-from vanishing.levels import BLOCK, ROUNDING, SAME
+from vanishing.levels import BLOCK, FOLDS, ROUNDING, SAME
 from vanishing.polynomials.monomials import monomials
 
 #: Resolution of a derivative, relative to its spread: errors of local polynomials, which are the

@@ -17,7 +17,7 @@ from scipy.special import entr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import open_table, take_columns
-from vanishing.laws.cells import ROUNDS, Cells, robust_spread, round_normal
+from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
 from vanishing.laws.fit import Relation, differentiate, evaluate, fit_terms, limit_steepness
 from vanishing.laws.law import Law, make_law
 from vanishing.laws.model import (
@@ -34,16 +34,13 @@ from vanishing.laws.model import (
 )
 from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, center, choose_degree
 from vanishing.laws.table import refuse_sizes, take_table
-from vanishing.levels import ROUNDING
+from vanishing.levels import FOLDS, ROUNDING
 from vanishing.polynomials.monomials import count
 
 #: Degree of the polynomials in time that motion follows between a few rows. The error of a
 #: derivative then falls with the fourth power of the time between rows; higher degrees need more
 #: rows than most records have.
 SMOOTH = 4
-#: Parts into which trajectories are divided, each of which is held out once: the usual number, with
-#: which an equation is fitted to most of the rows.
-FOLDS = 5
 #: Resolution of a column, relative to its spread: solvers of differential equations have errors of
 #: this size, which are the same in rows that follow each other.
 INTEGRATION = 1e-5
@@ -422,7 +419,7 @@ def mix(logs: FloatArray) -> FloatArray:
     """Return log₂ of the mixture of probabilities that makes the rows most likely."""
     probabilities = np.exp2(logs - logs.max(axis=0))
     weights = np.full(len(logs), 1 / len(logs))
-    for _ in range(ROUNDS):
+    for _ in range(EM_ROUNDS):
         shares = weights[:, None] * probabilities
         weights = np.mean(shares / shares.sum(axis=0), axis=1)
     return np.asarray(np.log2(weights @ probabilities) + logs.max(axis=0))

@@ -50,7 +50,7 @@ from vanishing.polynomials.monomials import count
 # --- Equations as lines of text -------------------------------------------------------------------
 
 #: More monomials than anyone reads; a model of images has millions.
-MOST_EXPANDED = 200_000
+MOST_LISTED_TERMS = 200_000
 
 
 def equation_texts(
@@ -71,7 +71,7 @@ def equation_texts(
     """
     basis = ideal.basis_
     n_monomials = count(basis.n_features, len(basis.blocks))
-    if n_monomials > MOST_EXPANDED:
+    if n_monomials > MOST_LISTED_TERMS:
         raise ModelError(
             f"equations in {basis.n_features} variables have up to {n_monomials} terms, too many "
             "to write out; look at 'show MODEL spectrum', or fit fewer columns"
@@ -145,7 +145,7 @@ def carry_back(model: Any, key: str) -> Written:
     if steps is None or coordinate_names(core(model), key)[1]:
         return as_it_is
     names = feature_names(model)
-    if count(len(names), len(ideal.basis_.blocks)) > MOST_EXPANDED:
+    if count(len(names), len(ideal.basis_.blocks)) > MOST_LISTED_TERMS:
         return as_it_is
     try:
         basis = ideal.basis_.compose(affine_map(steps))

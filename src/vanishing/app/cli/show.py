@@ -28,9 +28,7 @@ from vanishing.app.cli.options import (
     list_choices,
     option,
 )
-
-#: Significant digits that give a double precision number back exactly.
-ALL_DIGITS = 17
+from vanishing.equations.sizes import ALL_DIGITS
 
 
 class Chosen(Options):
