@@ -20,3 +20,5 @@ SAFETY = 64.0
 #: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
 #: up like a random walk to a thousand times those of a short sum.
 LONG_SUM = 2.0**-40
+#: Digits that tell every number in double precision from its neighbors.
+ALL_DIGITS = 17

@@ -16,8 +16,8 @@ from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import check_names, choose_terms, equations_of
 from vanishing.equations.rational import to_rational
 from vanishing.equations.simplification import TidyEquation
-from vanishing.equations.sizes import ALL_DIGITS
 from vanishing.equations.text import Notation, Sum
+from vanishing.levels import ALL_DIGITS
 
 # --- Systems: their files differ by a few words ---------------------------------------------------
 

@@ -14,14 +14,12 @@ import numpy as np
 from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.text import UNNOTICED
-from vanishing.levels import BLOCK, ROUNDING
+from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 
 #: Digits of what an equation says, where it is exact and the number of digits is left open.
 EXACT_SHOWN = 5
-#: Digits that tell every double from its neighbours.
-ALL_DIGITS = 17
 #: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000). Derivatives take
 #: as many times as long as there are variables, and have fewer points.
 N_POINTS, N_SLOPES = 1000, 64

@@ -28,7 +28,7 @@ from vanishing.app.cli.options import (
     list_choices,
     option,
 )
-from vanishing.equations.sizes import ALL_DIGITS
+from vanishing.levels import ALL_DIGITS
 
 
 class Chosen(Options):
