@@ -13,6 +13,9 @@ from gallery_order import ORDER, place
 from links import broken_links
 from measured import campaigns, speed_table, tables_summary
 
+from vanishing import levels
+from vanishing.laws import cells, model
+
 
 def write(folder, **pages):
     for name, text in pages.items():
@@ -57,6 +60,14 @@ def test_layers_are_drawn_as_they_are_checked():
     heights = sorted({int(height) for height, _ in boxes})
     drawn = [[name for y, name in boxes if int(y) == height] for height in heights]
     assert [sorted(layer) for layer in drawn] == [sorted(layer) for layer in checked]
+
+
+def test_shared_numbers_are_explained():
+    page = (DOCS / "numbers.md").read_text(encoding="utf-8")
+    names = [name for name in vars(levels) if name.isupper()]
+    assert [name for name in names if f"| `{name}` |" not in page] == []
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert listed <= {*vars(levels), *vars(model), *vars(cells)}
 
 
 def test_gallery_lists_its_examples():
