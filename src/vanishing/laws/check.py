@@ -854,8 +854,10 @@ def _find_roots(law: Law, x: FloatArray, j: int) -> FloatArray:
     others[j] = np.e if has_log else 1.0
     terms = law.coefficients * law.evaluate_terms(others[None])[0]
     polynomial = np.bincount(logs if has_log else powers, weights=terms, minlength=2)[::-1]
-    if not np.isfinite(polynomial).all():
-        return np.empty(0)
+    with np.errstate(all="ignore"):
+        leading = polynomial[np.flatnonzero(polynomial)[:1]]
+        if not len(leading) or not np.isfinite(polynomial / leading).all():
+            return np.empty(0)
     for each in (polynomial, np.polyder(polynomial)):
         roots = np.roots(each)
         # Rounding moves double roots off the real line by half of the digits.

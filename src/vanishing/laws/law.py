@@ -9,12 +9,11 @@ from math import gcd, isqrt, lcm
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import LAW, LAW_IN_LATEX, Term, plain_symbol, printable
 from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
-from vanishing.levels import CHANCE, ROUNDING
+from vanishing.levels import OUTLYING, ROUNDING
 
 #: Digits of the decimal numbers that people write in laws, at most: 9.807, 0.0529.
 MOST_LAW_DIGITS = 4
@@ -638,7 +637,7 @@ def _fraction(value: float, error: float) -> Fraction | None:
     """
     if value == 0 or not np.isfinite(value):
         return None
-    tolerance = -float(ndtri(CHANCE / 2)) * error + 1e-12 * abs(value)
+    tolerance = OUTLYING / 2 * error + 1e-12 * abs(value)
     largest = 10**MOST_LAW_DIGITS
     denominators = np.arange(1, isqrt(largest) + 1)
     numerators = np.round(value * denominators)

@@ -16,14 +16,14 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
-from vanishing.laws.fit import EXACT
+from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import Candidate, Evidence, find_complete
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
-from vanishing.levels import ROUNDING, SAME
+from vanishing.levels import OUTLYING, ROUNDING, SAME
 
 #: Rows below which nothing is a law: four points lie on some short curve.
 FEWEST_EXACT_ROWS = 5
@@ -667,8 +667,17 @@ class _Search:
         )
         as_judged = np.array(candidate.coefficients), np.zeros(len(order))
         coefficients, errors = found[0] if found else as_judged
-        return Law(
+        law = Law(
             tuple(self.table.names), exponents, coefficients[order], errors[order], relation.noise,
             min(1.0, 2.0**-evidence.bits), rows[relation.sound], bits=evidence.bits, logs=logs,
             n_broken=int((~relation.sound).sum()),
         )  # fmt: skip
+        if found:
+            return law
+        # Many wrong cells: the fit followed them, and says nothing about the law as it was judged.
+        values = np.nan_to_num(cells.values[rows])
+        units = np.abs(values) if proportional else self.spreads
+        deviations = law.values(values) / np.linalg.norm(law.gradients(values) * units, axis=1)
+        sound = np.abs(deviations) <= OUTLYING * robust_spread(deviations, np.ones(len(rows)))
+        noise = float(np.sqrt(np.mean(deviations[sound] ** 2)))
+        return replace(law, extent=noise, rows=rows[sound], n_broken=int((~sound).sum()))

@@ -77,7 +77,7 @@ class Candidate:
     def key(self) -> tuple[tuple[Term, float], ...]:
         """The same for equations that differ in order and in a factor only."""
         ordered = sorted(zip(self.terms, self.coefficients, strict=True))
-        return tuple((term, round(value / ordered[0][1], 9)) for term, value in ordered)
+        return tuple((term, float(f"{value / ordered[0][1]:.9e}")) for term, value in ordered)
 
     def evaluate_terms(self, rows: FloatArray) -> FloatArray:
         """Return the terms times their coefficients, shape (n_rows, n_terms)."""
@@ -373,6 +373,8 @@ class _Code:
         fixed = int(np.argmax(np.abs(self.influences[kept]).sum(axis=0) * has_target))
         scaled = np.delete(self.influences[kept] / noise[:, None], fixed, axis=1)
         sizes = np.linalg.norm(scaled, axis=0)
+        if not (np.isfinite(sizes) & (sizes > 0)).all():
+            return False
         inverse = np.linalg.pinv((scaled / sizes).T @ (scaled / sizes), hermitian=True)
         errors = np.sqrt(np.diag(inverse)) / sizes
         return bool((errors**2 * 2 * math.log(2) * ENOUGH_BITS < 1).all())
@@ -630,6 +632,8 @@ def _solve(
     step = terms.sum(axis=1) / slope
     if candidate.list_powers(target) == {1}:
         return np.asarray(step)
+    if candidate.list_powers(target) == {0}:  # a step in log x
+        return np.asarray(-values[:, target] * np.expm1(-step / values[:, target]))
     moved = values.copy()
     for _ in range(6):  # Newton's method doubles the digits each time
         moved[:, target] -= step
@@ -765,11 +769,11 @@ def _measure_coefficients(
     information = np.sum(influences**2, axis=0)
     fitted = 2 + 0.5 * np.log2(np.maximum(information, 1.0))
     best = math.inf, 0
-    for unit in coefficients:
+    for i, unit in enumerate(coefficients):
         bits, n_fitted = 0.0, 0
-        for value, digits in zip(coefficients, fitted.tolist(), strict=True):
+        for k, (value, digits) in enumerate(zip(coefficients, fitted.tolist(), strict=True)):
             written = measure_number(float(f"{abs(value / unit):.12g}"))
-            bits += min(digits, written) if value is not unit else 0.0
+            bits += min(digits, written) if i != k else 0.0
             n_fitted += math.isinf(written) or (is_rounded and digits < written)
         best = min(best, (bits, n_fitted))
     return best

@@ -495,9 +495,11 @@ def discover_odes(
     whole = take_trajectories(X, groups, feature_names, t)
     _check_times(whole)
     targets = _choose_targets(whole, terms)
-    smoothed = smooth(whole)
+    if not targets:
+        return Odes((), whole.names, whole.labels, len(whole.values), tuple(whole.notes))
     rng = np.random.default_rng(0 if random_state is None else random_state)
     equations: list[Ode] = []
+    smoothed = smooth(whole)
     for j, supports in targets.items():
         report = partial(callback or (lambda n_found, share: None), len(equations))
         found = _find(whole, smoothed, j, max_degree, supports, rng, report)

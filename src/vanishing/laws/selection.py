@@ -329,7 +329,7 @@ class Selection:
 def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     """Return the columns whose blanks are zeros: sums say ten bits more if they count as 0.
 
-    That of a total tells nothing, so that only rows that have their total count.
+    Only rows that have the total count.
     """
     blanks = np.isnan(values)
     if not blanks.any() or values.shape[1] > MOST_COLUMNS:
@@ -338,8 +338,8 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     if len(values) > MOST_ROWS:
         values = values[np.sort(rng.choice(len(values), MOST_ROWS, replace=False))]
         blanks = np.isnan(values)
-    cells = Cells(values)
-    filled = Cells(np.where(blanks, 0.0, values), cells.resolution)
+    resolution = Cells(values).resolution
+    filled = Cells(np.where(blanks, 0.0, values), resolution)
     proposer = Proposer(filled, rng, deadline)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
@@ -361,13 +361,15 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
                 if target not in beside:
                     completed = np.where(blanks, 0.0, values)
                     completed[:, target] = values[:, target]
-                    beside[target] = Cells(completed, cells.resolution)
+                    beside[target] = Cells(completed, resolution)
                 with_zeros = judge(candidate, beside[target], {}, [target])
-                if with_zeros is None or with_zeros.broken.any():
+                if with_zeros is None:
                     continue
-                without = judge(candidate, cells, {}, [target])
-                if with_zeros.bits > ENOUGH_BITS + (without.bits if without is not None else 0.0):
-                    found |= set(zeros.tolist())
+                # The sum stands by the rows that have a column, and those that lack it agree.
+                for j in zeros.tolist():
+                    there = judge(candidate, beside[target], {}, [target], excluded=blanks[:, j])
+                    if there is not None and with_zeros.bits > there.bits + ENOUGH_BITS:
+                        found.add(j)
     return sorted(found)
 
 
