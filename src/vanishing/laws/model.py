@@ -109,13 +109,26 @@ class Candidate:
         return any(not power for term in self.terms for _, power in term)
 
     def is_product(self, sizes: FloatArray) -> bool:
-        """Say whether it is a product of two linear equations, in columns of some sizes.
+        """Say whether it is a product of linear equations, in columns of some sizes.
 
-        Then each row keeps one of the two, which is no equation of the table. A quadratic is one
-        if its symmetric matrix, with the constant as a further column, has a positive and a
-        negative eigenvalue and no others.
+        Then each row keeps one of the two, and neither is an equation of the table. A quadratic is
+        one if its symmetric matrix, with the constant as a further column, has a positive and a
+        negative eigenvalue and no others. So is a form in two columns of any degree if it has
+        several real roots, each a ratio of the two.
         """
-        if self.degree != 2 or self.has_logs:
+        if self.degree < 2 or self.has_logs:
+            return False
+        degrees = {sum(power for _, power in term) for term in self.terms}
+        if len(self.columns) == 2 and len(degrees) == 1:
+            first, second = self.columns
+            form = np.zeros(self.degree + 1)
+            for term, coefficient in zip(self.terms, self.coefficients, strict=True):
+                powers = {first: 0, second: 0, **dict(term)}
+                form[powers[first]] = coefficient * float(sizes[first]) ** powers[first]
+                form[powers[first]] *= float(sizes[second]) ** powers[second]
+            roots = np.roots(form) if np.isfinite(form).all() else np.empty(0)
+            return bool(np.sum(np.abs(roots.imag) <= SAME_NUMBER * np.abs(roots)) > 1)
+        if self.degree > 2:
             return False
         place = {j: i for i, j in enumerate(self.columns)}
         matrix = np.zeros((len(place) + 1, len(place) + 1))
