@@ -820,3 +820,25 @@ def test_two_cells_that_change_together():
     X[5, [0, 2]] += 7.0
     (sentence,) = laws.check(X).sentences()
     assert sentence == "row 5: breaks 2*a = c and d = a + b; change a 12 to 5 and c 17 to 10."
+
+
+def test_roots_that_overflow_are_no_fixes():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(1, 99, (2, 60)).astype(float)
+    laws = discover(np.column_stack([a, b, a * b]), list("abc"))
+    (broken,) = laws.check([[1e-300, 3.0, 1e10]]).rows
+    assert broken.row == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fixes_differ_from_what_is_there(seed):
+    """A copy in other units holds a cell where it is."""
+    rng = np.random.default_rng(seed)
+    m, v = rng.uniform(1, 5, (2, 120)).round(4)
+    energy = (m * v**2 / 2 * (1 + 0.01 * rng.normal(size=120))).round(3)
+    energy[7] *= 1.2
+    X = np.column_stack([m, (1000 * m).round(1), v, energy])
+    found = discover(X, ["m", "grams", "v", "E"]).check(X)
+    assert any(broken.row == 7 for broken in found.rows)
+    for broken in found.rows:
+        assert all(fix.typed[0] != fix.typed[1] for fix in (*broken.fixes, *broken.alternatives))

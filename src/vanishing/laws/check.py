@@ -729,6 +729,8 @@ class Checker(Model):
         fixes = tuple(
             self.make_fix(j, x[j], changed[j], self.find_error(changed, j, laws)) for j in cells
         )
+        if any(before == after for before, after in (fix.typed for fix in fixes)):
+            return None  # another law holds the cell where it is
         prior = np.prod([self.weigh(fix, j) for fix, j in zip(fixes, cells, strict=True)])
         return Restored(fixes, misfit, float(prior))
 

@@ -1,6 +1,7 @@
 """The commands ``laws`` and ``check``."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -438,3 +439,13 @@ def test_words_for_a_single_row(call, tmp_path):
     for cells, said in (("1,2,3", "The row keeps the law."), ("1,2,9", "The row breaks a law.")):
         (tmp_path / "one.csv").write_text(f"a,b,c\n{cells}\n")
         assert f"\n{said}\n" in call("check", "one.csv", "--train", "train.csv").out
+
+
+def test_logarithms_are_part_of_the_record(call, tmp_path):
+    rows = "".join(f"{10 + 7 * i},{math.log(10 + 7 * i):.6f}\n" for i in range(60))
+    (tmp_path / "prices.csv").write_text(f"price,lprice\n{rows}")
+    done = call("laws", "prices.csv", "--json")
+    assert done.code == 0, done.err
+    (law,) = json.loads(done.out)["laws"]
+    found = {(tuple(term["powers"]), tuple(term["logarithms"])) for term in law["terms"]}
+    assert found == {((0, 0), ("price",)), ((0, 1), ())}

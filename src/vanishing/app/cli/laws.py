@@ -293,6 +293,7 @@ def _show_laws(found: Any, lines: list[str]) -> None:
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
+    names = list(found.names)
     return {
         "summary": found.summary(),
         "noise": found.noise,
@@ -309,9 +310,17 @@ def _laws_record(found: Any) -> dict[str, Any]:
                 "p_value": law.p_value,
                 "columns": list(law.columns),
                 "terms": [
-                    {"powers": powers, "coefficient": value, "standard_error": error}
-                    for powers, value, error in zip(
+                    {
+                        "powers": powers,
+                        "logarithms": [
+                            name for name, is_log in zip(names, logs, strict=False) if is_log
+                        ],
+                        "coefficient": value,
+                        "standard_error": error,
+                    }
+                    for powers, logs, value, error in zip(
                         law.exponents.tolist(),
+                        [[]] * len(law.exponents) if law.logs is None else law.logs.tolist(),
                         law.coefficients.tolist(),
                         law.standard_errors.tolist(),
                         strict=True,
