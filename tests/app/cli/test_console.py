@@ -84,7 +84,7 @@ def test_long_equations_are_cut_and_enormous_ones_refused(monkeypatch):
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(points)
     (text,) = equation_texts(ideal, list("abcdef"), terms=3)
     assert text.endswith("+ (3 smaller terms) = 0")
-    monkeypatch.setattr(equations, "MOST_EXPANDED", 6)  # seven with the constant
+    monkeypatch.setattr(equations, "MOST_LISTED_TERMS", 6)  # seven with the constant
     with pytest.raises(ModelError, match="too many"):
         equation_texts(ideal, list("abcdef"))
 
