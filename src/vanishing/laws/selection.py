@@ -451,7 +451,7 @@ def _select_exact(
         end = max(deadline, time.thread_time() + deadline - half)
         is_complete &= selection.run(list(candidates.values()), end)
         selection.complete()
-        while selection.simplify(list(candidates.values())):
+        while time.thread_time() < end and selection.simplify(list(candidates.values())):
             pass
     return is_complete
 
