@@ -156,13 +156,6 @@ def test_no_law_in_smooth_functions_that_no_law_describes(n_examples):
     run(has_no_law_in_smooth, st.tuples(numbers, seeds), n_examples)
 
 
-@pytest.mark.xfail(reason="an imitation is within the noise", strict=False)
-@examples(2, 20)
-def test_no_law_in_two_exponentials_with_noise(n_examples):
-    numbers = st.just(TWO_EXPONENTIALS_WITH_NOISE)
-    run(has_no_law_in_smooth, st.tuples(numbers, seeds), n_examples)
-
-
 @examples(5, 100)
 def test_no_law_in_correlated_columns(n_examples):
     def has_none(case):

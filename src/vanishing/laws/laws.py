@@ -108,8 +108,8 @@ class Laws(Equations):
     ) -> Check:
         """Find the rows that break the laws, and the cells that break them.
 
-        Where numbers are rounded, and exact laws therefore off by the last digit in more than 5 %
-        of the rows, such rows are not broken.
+        A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
+        the rounding or the noise of their cells are not broken.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ def discover(
         unit. Estimated by default.
     sample_weight : array-like of shape (n_rows,), optional
     random_state : int, optional
-        Seed of the rows that are drawn, and of the permutations that p-values are computed from.
+        Seed of the rows that are drawn from large tables, and in the search for laws.
     time_limit : float, optional
         Seconds of processor time after which the search ends, about; None for no limit. ``notes``
         say if something was not tried.
