@@ -18,12 +18,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import betaln, ndtri
+from scipy.stats import rankdata
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.cells import Cells, round_normal
@@ -290,6 +291,12 @@ def is_sound(
     written = code.write_with_noise() if evidence.noise else code.write_exactly()
     if written is None or not code.needs_every_column(written):
         return False
+    if evidence.noise and len(evidence.candidate.columns) == 2:
+        # A curve of two columns is a law of both, or an imitation.
+        (other,) = set(evidence.candidate.columns) - {evidence.target}
+        again = _Code(evidence.candidate, cells, rows, other, which.ravel())
+        if evidence.candidate.is_solvable(other) and again.write_with_noise() is None:
+            return False
     if not evidence.leaves_residuals:
         return True
     return code.leaves_noise(written, others) and (
@@ -455,7 +462,7 @@ class _Code:
         # A number far from the others is told even by a rough prediction.
         x = self.values[:, self.target]
         reach = np.hypot(self.spread, predicted[:, self.target] - np.median(x))
-        best: tuple[_Written, FloatArray] | None = None
+        best: _Written | None = None
         for shape in shapes:
             known = ~self.silent & np.isfinite(shape) & (shape > 0)
             if known.sum() <= len(self.candidate.terms):
@@ -466,14 +473,17 @@ class _Code:
                 written = self._write(likelihood, noise, 1, reach)
                 if written is None or np.mean(~written.quiet) < FEWEST_TOLD:
                     continue
-                if best is None or written.bits > best[0].bits:
-                    best = written._replace(level=level, is_proportional=shape is by_value), shape
+                if best is None or written.bits > best.bits:
+                    best = written._replace(level=level, is_proportional=shape is by_value)
         if best is None:
             return None
-        written, shape = best
-        written = written._replace(bits=written.bits - self._measure_coefficients(written)[0])
-        shape = shape if self.cells.noise is None else everywhere
-        return self._compare(written, NOISE_OF_CORRELATIONS * shape)
+        written = best._replace(bits=best.bits - self._measure_coefficients(best)[0])
+        scales = self.cells.scales[self.rows]
+        order = np.argsort(x)
+        scales[:, self.target] = np.interp(
+            predicted[:, self.target], x[order], scales[order, self.target]
+        )
+        return self._compare(written, NOISE_OF_CORRELATIONS * self._propagate(slopes, scales))
 
     def _estimate_levels(self, scaled: FloatArray) -> set[float]:
         """Return levels of the noise that may be, by quantiles: some residuals are wrong cells."""
@@ -494,7 +504,7 @@ class _Code:
         if is_unclear and (written.level or written.n_fitted > 1 or written.broken.any()):
             return False
         residuals = self.residuals[kept] / np.hypot(written.noise[kept], self.unit)
-        if written.level and not self._is_normal(written, kept):
+        if written.level and not (self._is_normal(written, kept) and self._is_even(written)):
             return False
         first, second = residuals[:-1], residuals[1:]
         squares = np.sqrt(np.sum(first**2) * np.sum(second**2))
@@ -527,6 +537,24 @@ class _Code:
         kurtosis = float(np.mean(residuals**4) / np.mean(residuals**2) ** 2)
         lighter = max(3 - kurtosis, 0.0) ** 2 * len(kept) / 24  # squared standard errors
         return lighter / (2 * math.log(2)) < ENOUGH_BITS
+
+    def _is_even(self, written: _Written) -> bool:
+        """Say whether residuals are as large as the noise for small and large values alike.
+
+        The noise of a law has a known shape: that of its columns, propagated. Residuals of an
+        equation that only comes close have another, even if these are small on the average.
+        """
+        told = ~written.quiet
+        sizes = rankdata(np.abs(self.residuals[told]) / written.noise[told])
+        predicted = self.values[told, self.target] - self.residuals[told]
+        for column in (predicted, *self.values[told][:, list(self.candidate.columns)].T):
+            ranks = rankdata(column)
+            if np.ptp(ranks) == 0:
+                continue
+            correlation = float(np.corrcoef(sizes, ranks)[0, 1])
+            if measure_dependence(correlation, len(ranks)) > ENOUGH_BITS:
+                return False
+        return True
 
     def _propagate(self, slopes: dict[int, FloatArray], units: FloatArray) -> FloatArray:
         """Return the noise of the target that noise of the columns causes, to first order."""
@@ -591,14 +619,20 @@ class _Code:
         written = written._replace(
             bits=written.bits - max(float(between[~written.quiet].sum()), 0.0)
         )
-        noise = np.hypot(correlated, written.noise)
+        noise = np.maximum(correlated, written.noise)
         more = float(written.gains.sum()) - self._sum_gains(self.residuals, noise, written)
         if more < ENOUGH_BITS + len(self.candidate.terms):
             return None
         if written.level and (self.candidate.degree > 1 or self.candidate.has_logs):
-            more = float(written.gains.sum()) - self._regress(written)
-            if more < ENOUGH_BITS + len(self.candidate.terms):
-                return None
+            length = measure_structure(self.candidate, len(self.cells.varying))
+            cost = length + float(written.gains.sum()) - written.bits
+            rivals = chain(self._regress(written), self._regress_logs(written))
+            for place, (gain, digits) in enumerate(rivals):
+                more = float(written.gains.sum()) - gain
+                # A straight line is the usual thing, and is not charged for.
+                more += digits - cost if place else -len(self.candidate.terms)
+                if more < ENOUGH_BITS:
+                    return None
         return written
 
     def _sum_gains(self, residuals: FloatArray, noise: FloatArray, written: _Written) -> float:
@@ -610,24 +644,65 @@ class _Code:
         gains = np.where(written.quiet, 0.0, np.logaddexp2(share[1] + ratio, share[0]))
         return float(gains.sum())
 
-    def _regress(self, written: _Written) -> float:
-        """Return the bits that linear regression of the target on the law's columns saves.
+    def _regress(self, written: _Written) -> Iterator[tuple[float, float]]:
+        """Yield bits that polynomial regression of the target saves, and those of its coefficients.
 
         Near a point, and for correlated columns, every curve is a straight line. A polynomial that
-        says no more than that is not a law: x² = y² where x is about y.
+        says no more than that is not a law: x² = y² where x is about y. And enough coefficients
+        imitate any smooth function. Regression of higher and higher degrees does, too: it ends
+        when two degrees in a row say no more.
         """
         others = [j for j in self.candidate.columns if j != self.target]
         kept = ~written.quiet & ~written.broken
-        design = np.column_stack([self.values[:, others], np.ones(len(self.rows))])
-        sizes = np.abs(design).max(axis=0)
-        design = design / np.where(sizes > 0, sizes, 1.0)
-        target = self.values[:, self.target]
-        if not np.isfinite(design[kept]).all() or not kept.any():
-            return 0.0
-        fitted = np.linalg.lstsq(design[kept], target[kept], rcond=None)[0]
-        off = target - design @ fitted
-        noise = np.hypot(np.sqrt(np.mean(off[kept] ** 2)), self.rounding)
-        return self._sum_gains(off, noise, written) + self.choice * int((~written.quiet).sum())
+        middle, width = np.median(self.values[:, others], axis=0), np.ptp(self.values[:, others], 0)
+        scaled = (self.values[:, others] - middle) / np.where(width > 0, width, 1.0)
+        weights = 1 / np.where(written.quiet, np.inf, written.noise)
+        target = self.values[:, self.target] * weights
+        features = weights[:, None]
+        best, n_worse, degree = -math.inf, 0, 0
+        while n_worse < 2:
+            degree += 1
+            products = [np.prod(scaled[:, list(each)], axis=1) * weights
+                        for each in combinations_with_replacement(range(len(others)), degree)]  # fmt: skip
+            features = np.column_stack([features, *products])
+            if not np.isfinite(features[kept]).all() or 4 * features.shape[1] > kept.sum():
+                return
+            basis, triangle = np.linalg.qr(features[kept])
+            coefficients = basis.T @ target[kept]
+            fitted = np.linalg.lstsq(triangle, coefficients, rcond=None)[0]
+            off = np.where(written.quiet, 0.0, (target - features @ fitted) * written.noise)
+            level = float(np.sqrt(np.mean((off * weights)[kept] ** 2)))
+            gain = self._measure_rival(off, level * written.noise, written)
+            digits = _measure_digits(coefficients / level)
+            yield gain, digits
+            n_worse = 0 if gain - digits > best else n_worse + 1
+            best = max(best, gain - digits)
+
+    def _regress_logs(self, written: _Written) -> Iterator[tuple[float, float]]:
+        """Yield the same for linear regression of the logarithms, of which products are a part."""
+        kept = ~written.quiet & ~written.broken
+        columns = [j for j in self.candidate.columns if j != self.target] + [self.target]
+        is_log_linear = len(self.candidate.terms) == 2 or all(
+            not power and len(term) == 1 for term in self.candidate.terms for _, power in term
+        )
+        if is_log_linear or not (self.values[kept][:, columns] > 0).all():
+            return
+        logs = np.log(np.where(self.values[:, columns] > 0, self.values[:, columns], 1.0))
+        features = np.column_stack([np.ones(len(logs)), logs[:, :-1]])
+        basis, triangle = np.linalg.qr(features[kept])
+        coefficients = basis.T @ logs[kept, -1]
+        predicted = features @ np.linalg.lstsq(triangle, coefficients, rcond=None)[0]
+        level = float(np.sqrt(np.mean((logs[:, -1] - predicted)[kept] ** 2)))
+        off = self.values[:, self.target] - np.exp(predicted)
+        yield (
+            self._measure_rival(off, level * np.exp(predicted), written),
+            _measure_digits(coefficients / level),
+        )
+
+    def _measure_rival(self, off: FloatArray, noise: FloatArray, written: _Written) -> float:
+        """Return the bits that a regression saves, which has one root and nothing to choose."""
+        gain = self._sum_gains(off, np.hypot(noise, self.rounding), written)
+        return gain + self.choice * int((~written.quiet).sum())
 
 
 def predict(candidate: Candidate, values: FloatArray, target: int) -> FloatArray:
@@ -790,6 +865,11 @@ def _measure_coefficients(
             n_fitted += math.isinf(written) or (is_rounded and digits < written)
         best = min(best, (bits, n_fitted))
     return best
+
+
+def _measure_digits(coefficients: FloatArray) -> float:
+    """Return the bits of coefficients of an orthonormal basis, in units of the noise."""
+    return float(np.sum(2 + np.log2(np.maximum(np.abs(coefficients), 1.0))))
 
 
 @lru_cache(maxsize=65536)

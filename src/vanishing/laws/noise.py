@@ -74,7 +74,7 @@ class NoisyProposer:
         self.columns, rows = _choose_block(cells.present, columns)
         values = cells.values[np.ix_(rows, self.columns)]
         values = values[_find_usual(values)]
-        is_positive = (values > 0).all(axis=0)
+        self.is_positive = is_positive = (values > 0).all(axis=0)
         #: Factors of the terms, and their values.
         self.letters = [(int(j), 1) for j in self.columns]
         self.letters += [(int(j), 0) for j in self.columns[is_positive]]
@@ -180,7 +180,8 @@ class NoisyProposer:
     def _find_supports(self, terms: Terms, size: int, with_logs: bool) -> IntArray:
         """Return the supports of a size with the smallest extents, a few of each set of columns.
 
-        None of them has a smaller one inside. With logarithms, each has one at least.
+        None of them has a smaller one inside. With logarithms, each has one at least, and a column
+        stands for itself or for its logarithm, not for both.
         """
         n_columns = len(self.columns)
         found = np.empty((0, size), dtype=np.intp)
@@ -199,8 +200,10 @@ class NoisyProposer:
             supports = search_supports(terms, level, size)
             supports = supports[primitive(terms.exponents, supports)]
             if with_logs:
-                is_log = np.asarray(terms.exponents[:, n_columns:].any(axis=1))
-                supports = supports[is_log[supports].any(axis=1)]
+                used = np.asarray(terms.exponents[supports].any(axis=1))
+                as_logs = used[:, n_columns:]
+                both = (used[:, np.flatnonzero(self.is_positive)] & as_logs).any(axis=1)
+                supports = supports[as_logs.any(axis=1) & ~both]
             found = np.unique(np.vstack([found, supports]), axis=0)
             if len(found) >= MOST_FITTED:
                 break
