@@ -295,6 +295,7 @@ def is_sound(
         # A curve of two columns is a law of both, or an imitation.
         (other,) = set(evidence.candidate.columns) - {evidence.target}
         again = _Code(evidence.candidate, cells, rows, other, which.ravel())
+        again.choice = 0.0  # the target tells the root
         if evidence.candidate.is_solvable(other) and again.write_with_noise() is None:
             return False
     if not evidence.leaves_residuals:
@@ -545,7 +546,8 @@ class _Code:
         equation that only comes close have another, even if these are small on the average.
         """
         told = ~written.quiet
-        sizes = rankdata(np.abs(self.residuals[told]) / written.noise[told])
+        noise = np.hypot(written.noise[told], self.unit)
+        sizes = rankdata(np.abs(self.residuals[told]) / noise)
         predicted = self.values[told, self.target] - self.residuals[told]
         for column in (predicted, *self.values[told][:, list(self.candidate.columns)].T):
             ranks = rankdata(column)
@@ -626,7 +628,12 @@ class _Code:
         if written.level and (self.candidate.degree > 1 or self.candidate.has_logs):
             length = measure_structure(self.candidate, len(self.cells.varying))
             cost = length + float(written.gains.sum()) - written.bits
-            rivals = chain(self._regress(written), self._regress_logs(written))
+            others = [j for j in self.candidate.columns if j != self.target]
+            alone = ([j] for j in others if len(others) > 1)
+            rivals = chain(
+                *(self._regress(written, columns) for columns in (others, *alone)),
+                self._regress_logs(written),
+            )
             for place, (gain, digits) in enumerate(rivals):
                 more = float(written.gains.sum()) - gain
                 # A straight line is the usual thing, and is not charged for.
@@ -644,15 +651,14 @@ class _Code:
         gains = np.where(written.quiet, 0.0, np.logaddexp2(share[1] + ratio, share[0]))
         return float(gains.sum())
 
-    def _regress(self, written: _Written) -> Iterator[tuple[float, float]]:
-        """Yield bits that polynomial regression of the target saves, and those of its coefficients.
+    def _regress(self, written: _Written, others: list[int]) -> Iterator[tuple[float, float]]:
+        """Yield bits that polynomial regression on columns saves, and those of its coefficients.
 
         Near a point, and for correlated columns, every curve is a straight line. A polynomial that
         says no more than that is not a law: x² = y² where x is about y. And enough coefficients
         imitate any smooth function. Regression of higher and higher degrees does, too: it ends
         when two degrees in a row say no more.
         """
-        others = [j for j in self.candidate.columns if j != self.target]
         kept = ~written.quiet & ~written.broken
         middle, width = np.median(self.values[:, others], axis=0), np.ptp(self.values[:, others], 0)
         scaled = (self.values[:, others] - middle) / np.where(width > 0, width, 1.0)

@@ -314,7 +314,7 @@ class Selection:
             found = noisy = None
             if is_possible:
                 found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
-            if has_noise or (found is not None and not is_within_rounding(found, self.cells)):
+            if has_noise if found is None else not is_within_rounding(found, self.cells):
                 noisy = judge(
                     candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
                 )
