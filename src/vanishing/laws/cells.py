@@ -49,8 +49,8 @@ class Cells:
         self.log_alone = np.zeros(values.shape)
         self.spreads = np.zeros(values.shape[1])
         self.deviations = np.zeros(values.shape[1])
-        #: Change of each cell that changes its normal score by 1: the spread of a normal column, and
-        #: in proportion to the values for their exponentials.
+        #: Change of each cell that changes its normal score by 1: the spread of a normal column,
+        #: and in proportion to the values for their exponentials.
         self.scales = np.zeros(values.shape)
         #: log₂ of the probability of each cell, told by the rows above and below.
         self.log_between = np.zeros(values.shape)

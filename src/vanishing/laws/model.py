@@ -289,14 +289,15 @@ def is_sound(
     if evidence.target in known:
         code.alone = np.minimum(code.alone + known[evidence.target][rows], 0.0)
     written = code.write_with_noise() if evidence.noise else code.write_exactly()
-    if written is None or not code.needs_every_column(written):
+    if written is None or not code.needs_every_column(written) or code.is_imitation(written):
         return False
     if evidence.noise and len(evidence.candidate.columns) == 2:
-        # A curve of two columns is a law of both, or an imitation.
+        # A curve of two columns is an imitation, whichever of them is the target.
         (other,) = set(evidence.candidate.columns) - {evidence.target}
         again = _Code(evidence.candidate, cells, rows, other, which.ravel())
         again.choice = 0.0  # the target tells the root
-        if evidence.candidate.is_solvable(other) and again.write_with_noise() is None:
+        turned = again.write_with_noise() if evidence.candidate.is_solvable(other) else None
+        if turned is not None and again.is_imitation(turned):
             return False
     if not evidence.leaves_residuals:
         return True
@@ -625,22 +626,30 @@ class _Code:
         more = float(written.gains.sum()) - self._sum_gains(self.residuals, noise, written)
         if more < ENOUGH_BITS + len(self.candidate.terms):
             return None
-        if written.level and (self.candidate.degree > 1 or self.candidate.has_logs):
-            length = measure_structure(self.candidate, len(self.cells.varying))
-            cost = length + float(written.gains.sum()) - written.bits
-            others = [j for j in self.candidate.columns if j != self.target]
-            alone = ([j] for j in others if len(others) > 1)
-            rivals = chain(
-                *(self._regress(written, columns) for columns in (others, *alone)),
-                self._regress_logs(written),
-            )
-            for place, (gain, digits) in enumerate(rivals):
-                more = float(written.gains.sum()) - gain
-                # A straight line is the usual thing, and is not charged for.
-                more += digits - cost if place else -len(self.candidate.terms)
-                if more < ENOUGH_BITS:
-                    return None
         return written
+
+    def is_imitation(self, written: _Written) -> bool:
+        """Say whether regression of the target on the other columns says as much as the law.
+
+        That is news only for equations with noise that are not linear themselves.
+        """
+        if not written.level or (self.candidate.degree == 1 and not self.candidate.has_logs):
+            return False
+        length = measure_structure(self.candidate, len(self.cells.varying))
+        cost = length + float(written.gains.sum()) - written.bits
+        others = [j for j in self.candidate.columns if j != self.target]
+        alone = ([j] for j in others if len(others) > 1)
+        rivals = chain(
+            *(self._regress(written, columns) for columns in (others, *alone)),
+            self._regress_logs(written),
+        )
+        for place, (gain, digits) in enumerate(rivals):
+            more = float(written.gains.sum()) - gain
+            # A straight line is the usual thing, and is not charged for.
+            more += digits - cost if place else -len(self.candidate.terms)
+            if more < ENOUGH_BITS:
+                return True
+        return False
 
     def _sum_gains(self, residuals: FloatArray, noise: FloatArray, written: _Written) -> float:
         """Return the bits of the same rows with other residuals and noise."""
@@ -668,8 +677,8 @@ class _Code:
         best, n_worse, degree = -math.inf, 0, 0
         while n_worse < 2:
             degree += 1
-            products = [np.prod(scaled[:, list(each)], axis=1) * weights
-                        for each in combinations_with_replacement(range(len(others)), degree)]  # fmt: skip
+            chosen = combinations_with_replacement(range(len(others)), degree)
+            products = [np.prod(scaled[:, list(each)], axis=1) * weights for each in chosen]
             features = np.column_stack([features, *products])
             if not np.isfinite(features[kept]).all() or 4 * features.shape[1] > kept.sum():
                 return

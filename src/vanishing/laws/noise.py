@@ -48,8 +48,10 @@ MOST_FITTED, MOST_JUDGED, OF_EACH = 40, 12, 2
 MOST_SUPPORTS = 1.2e7
 #: Rows that equations are fitted to at first.
 FIRST_ROWS = 300
-#: Terms of the longest law that is not linear.
+#: Terms of the longest law of which all supports are tried.
 LONGEST = HIGHEST_DEGREE
+#: Sizes of supports, one after the other; the last is that of all longer ones.
+SIZES = range(2, LONGEST + 2)
 #: Extents between which supports are looked for. A few wrong cells lift that of a law.
 LEAST_EXTENT, MOST_EXTENT = 1e-4, 0.5
 #: Ratio of two extents that are tried one after the other. A term that lowers the extent by less is
@@ -91,16 +93,17 @@ class NoisyProposer:
             return []
         return [f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"]
 
-    def propose(self) -> list[Candidate]:
-        """Propose polynomials of the columns, and some with their logarithms.
+    def propose(self, size: int) -> list[Candidate]:
+        """Propose polynomials of some terms of the columns, and some with their logarithms.
 
-        Those that are likely to have most bits, a few of each set of columns.
+        Those that are likely to have most bits, a few of each set of columns. The largest size is
+        that of all longer equations.
         """
         n_columns = len(self.columns)
         if n_columns < 2 or len(self.rows) <= n_columns:
             return []
         fitted: dict[tuple[Term, ...], tuple[float, bool]] = {}
-        for terms, is_proportional in self._find_terms():
+        for terms, is_proportional in self._find_terms(size):
             if time.thread_time() > self.deadline:
                 break
             score, _ = self._fit(terms, is_proportional, FIRST_ROWS)
@@ -119,20 +122,21 @@ class NoisyProposer:
                 found.setdefault(candidate.key, candidate)
         return list(found.values())
 
-    def _find_terms(self) -> Iterator[tuple[tuple[Term, ...], bool]]:
+    def _find_terms(self, size: int) -> Iterator[tuple[tuple[Term, ...], bool]]:
         """Yield the terms of equations, and whether their noise is in proportion to the values."""
+        if size > LONGEST:
+            for exponents in self._find_longer():
+                yield self._name_all(exponents), False
+            return
         n_columns = len(self.columns)
         for n_letters, is_proportional in (
             (n_columns, False), (n_columns, True), (len(self.letters), False)
         ):  # fmt: skip
             with_logs = n_letters > n_columns
             if n_letters == n_columns or with_logs:
-                for size in range(2, LONGEST + 1):
-                    terms = self._make_terms(n_letters, size, is_proportional)
-                    for support in self._find_supports(terms, size, with_logs):
-                        yield self._name_all(terms.exponents[support]), is_proportional
-        for exponents in self._find_longer():
-            yield self._name_all(exponents), False
+                terms = self._make_terms(n_letters, size, is_proportional)
+                for support in self._find_supports(terms, size, with_logs):
+                    yield self._name_all(terms.exponents[support]), is_proportional
 
     def _find_longer(self) -> Iterator[IntArray]:
         """Yield the exponents of longer equations, linear and quadratic."""

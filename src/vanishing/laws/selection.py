@@ -25,7 +25,7 @@ from vanishing.laws.model import (
     measure_structure,
     predict,
 )
-from vanishing.laws.noise import LONGEST, NoisyProposer, fit_terms
+from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
 from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
@@ -467,29 +467,34 @@ def _select_noisy(
 
     What follows from known laws is thus not proposed again. Returns whether the time was enough.
     """
-    cells, n_laws = selection.cells, -1
+    cells, tried = selection.cells, set()
     exact = list(selection.laws)
     candidates: list[Candidate] = []
     with np.errstate(all="ignore"):
+        n_laws = -1
         while n_laws < len(selection.laws):
             n_laws = len(selection.laws)
-            callback(n_laws, 0.5)
-            free = [j for j in cells.varying.tolist() if j not in selection.known]
-            if len(free) < 2:
-                break
-            proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)
-            if n_laws == len(exact):
-                notes.extend(proposer.limits)
-            proposed = proposer.propose()
-            if not selection.run(proposed, deadline, has_noise=True):
-                return False
-            candidates += proposed
+            # Short laws come first. Their targets need not be looked at again.
+            for size in SIZES:
+                callback(len(selection.laws), 0.5)
+                free = [j for j in cells.varying.tolist() if j not in selection.known]
+                if len(free) < 2 or (size, *free) in tried:
+                    continue
+                proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)
+                if not tried:
+                    notes.extend(proposer.limits)
+                tried.add((size, *free))
+                proposed = proposer.propose(size)
+                if not selection.run(proposed, deadline, has_noise=True):
+                    return False
+                candidates += proposed
         # Columns that a law determines were left out: with them, some laws are shorter.
         for law in [each for each in selection.laws if each not in exact]:
             beside = selection.find_related(law)
             if beside > set(law.candidate.columns) and time.thread_time() < deadline:
                 columns = np.array(sorted(beside))
-                candidates += NoisyProposer(cells, columns, max_degree, deadline).propose()
+                proposer = NoisyProposer(cells, columns, max_degree, deadline)
+                candidates += [each for size in SIZES for each in proposer.propose(size)]
         for has_noise in (False, True):
             while time.thread_time() < deadline and selection.simplify(
                 candidates, has_noise=has_noise
