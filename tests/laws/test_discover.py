@@ -11,7 +11,7 @@ import vanishing
 from vanishing import discover
 from vanishing.data import read_table
 from vanishing.laws import Laws
-from vanishing.laws.model import measure_smoothness
+from vanishing.laws.soundness import measure_smoothness
 
 rng = np.random.default_rng(0)
 

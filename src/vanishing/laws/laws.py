@@ -14,11 +14,12 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
+from vanishing.laws.candidate import Candidate, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
-from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, find_complete
+from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws

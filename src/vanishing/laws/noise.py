@@ -15,16 +15,11 @@ from dataclasses import replace
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import Candidate, Term, find_complete, measure_structure
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.fit import Relation, evaluate, fit_relation
 from vanishing.laws.law import simplify
-from vanishing.laws.model import (
-    NOISE_OF_CORRELATIONS,
-    Candidate,
-    Term,
-    find_complete,
-    measure_structure,
-)
+from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     HIGHEST_DEGREE,
     MOST_ELIMINATED,

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.laws.cells import Cells
-from vanishing.laws.model import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.levels import BLOCK, ROUNDING
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.

@@ -9,24 +9,19 @@ from itertools import islice, permutations
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.laws.cells import Cells
-from vanishing.laws.model import (
-    ENOUGH_BITS,
+from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
-    Evidence,
-    bound_bits,
     find_complete,
-    is_sound,
-    is_within_rounding,
-    judge,
-    measure_dependence,
     measure_length,
     measure_structure,
     predict,
 )
+from vanishing.laws.cells import Cells
+from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
 from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
 from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
+from vanishing.laws.soundness import is_sound, measure_dependence
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -467,7 +462,8 @@ def _select_noisy(
 
     What follows from known laws is thus not proposed again. Returns whether the time was enough.
     """
-    cells, tried = selection.cells, set()
+    cells = selection.cells
+    tried: set[tuple[int, ...]] = set()
     exact = list(selection.laws)
     candidates: list[Candidate] = []
     with np.errstate(all="ignore"):
