@@ -20,7 +20,14 @@ from vanishing.laws.candidate import (
 from vanishing.laws.cells import Cells
 from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
 from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
-from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
+from vanishing.laws.propose import (
+    MOST_COLUMNS,
+    MOST_COMBINATIONS,
+    Draw,
+    list_proposers,
+    list_sum_proposers,
+    tidy,
+)
 from vanishing.laws.soundness import is_sound, measure_dependence
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
@@ -335,11 +342,9 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
         blanks = np.isnan(values)
     resolution = Cells(values).resolution
     filled = Cells(np.where(blanks, 0.0, values), resolution)
-    proposer = Proposer(filled, rng, deadline)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
-        for propose in (proposer.sums_and_products, proposer.totals_of_neighbors,
-                        proposer.sums_of_four, proposer.sparse_combinations):  # fmt: skip
+        for propose in list_sum_proposers(Draw(filled, rng, deadline)):
             for candidate in propose():
                 if candidate.degree == 1 and () not in candidate.terms:
                     sums.setdefault(candidate.key, candidate)
@@ -424,7 +429,7 @@ def _select_exact(
     candidates: dict[object, Candidate] = {}
     is_complete = True
     half = (time.thread_time() + deadline) / 2  # the rest is for the decision
-    proposers = Proposer(selection.cells, rng, half).proposers()
+    proposers = list_proposers(Draw(selection.cells, rng, half))
     for done, propose in enumerate(proposers):
         callback(0, done / (2 * len(proposers)))
         if time.thread_time() > half:
