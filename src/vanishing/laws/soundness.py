@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import find_complete, measure_digits, measure_structure, predict
 from vanishing.laws.cells import Cells, round_normal
 from vanishing.laws.model import ENOUGH_BITS, Code, Evidence, Written, is_within_rounding
@@ -167,25 +167,25 @@ def _is_imitation(code: Code, written: Written) -> bool:
     """
     if not written.level or (code.candidate.degree == 1 and not code.candidate.has_logs):
         return False
-    length = measure_structure(code.candidate, len(code.cells.varying))
-    cost = length + float(written.gains.sum()) - written.bits
+    cost = measure_structure(code.candidate, len(code.cells.varying))
+    cost += float(written.gains.sum()) - written.bits
     others = [j for j in code.candidate.columns if j != code.target]
     alone = ([j] for j in others if len(others) > 1)
     rivals = chain(
         *(_regress(code, written, columns) for columns in (others, *alone)),
         _regress_logs(code, written),
     )
-    for place, (gain, digits) in enumerate(rivals):
+    for place, (gain, length) in enumerate(rivals):
         more = float(written.gains.sum()) - gain
         # A straight line is the usual thing, and is not charged for.
-        more += digits - cost if place else -len(code.candidate.terms)
+        more += length - cost if place else -len(code.candidate.terms)
         if more < ENOUGH_BITS:
             return True
     return False
 
 
 def _regress(code: Code, written: Written, others: list[int]) -> Iterator[tuple[float, float]]:
-    """Yield bits that polynomial regression on columns saves, and those of its coefficients.
+    """Yield bits that polynomial regression on columns saves, and those that it costs.
 
     Near a point, and for correlated columns, every curve is a straight line. A polynomial that
     says no more than that is not a law: x² = y² where x is about y. And enough coefficients
@@ -212,10 +212,10 @@ def _regress(code: Code, written: Written, others: list[int]) -> Iterator[tuple[
         off = np.where(written.quiet, 0.0, (target - features @ fitted) * written.noise)
         level = float(np.sqrt(np.mean((off * weights)[kept] ** 2)))
         gain = _measure_rival(code, off, level * written.noise, written)
-        digits = measure_digits(coefficients / level)
-        yield gain, digits
-        n_worse = 0 if gain - digits > best else n_worse + 1
-        best = max(best, gain - digits)
+        length = _measure_length(coefficients / level, kept)
+        yield gain, length
+        n_worse = 0 if gain - length > best else n_worse + 1
+        best = max(best, gain - length)
 
 
 def _regress_logs(code: Code, written: Written) -> Iterator[tuple[float, float]]:
@@ -236,8 +236,13 @@ def _regress_logs(code: Code, written: Written) -> Iterator[tuple[float, float]]
     off = code.values[:, code.target] - np.exp(predicted)
     yield (
         _measure_rival(code, off, level * np.exp(predicted), written),
-        measure_digits(coefficients / level),
+        _measure_length(coefficients / level, kept),
     )
+
+
+def _measure_length(coefficients: FloatArray, kept: BoolArray) -> float:
+    """Return the bits of a regression: its coefficients, in units of the noise, and that noise."""
+    return measure_digits(coefficients) + 0.5 * math.log2(len(kept)) + 1
 
 
 def _measure_rival(code: Code, off: FloatArray, noise: FloatArray, written: Written) -> float:
