@@ -79,6 +79,7 @@ __all__ = [
     "OverflowWarning",
     "UndecidedWarning",
     "VanishingIdeal",
+    "vca",
 ]
 
 #: What ``transform`` returns.
@@ -1026,9 +1027,17 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return f"{said}; try a larger max_degree"
 
     def __str__(self) -> str:
-        if not hasattr(self, "basis_") or self.basis_.count():
+        if not hasattr(self, "basis_"):
             return repr(self)
-        return f"{self!r}: {self._describe_nothing()}"
+        if not self.basis_.count():
+            return f"{self!r}: {self._describe_nothing()}"
+        from vanishing.equations.excerpt import print_text  # a fit needs none of it
+
+        n_found, n_features = self.basis_.count(), self.n_features_in_
+        equations = "1 equation" if n_found == 1 else f"{n_found} equations"
+        variables = "1 variable" if n_features == 1 else f"{n_features} variables"
+        lines = print_text(self.basis_, get_feature_names(self), self)
+        return f"{self!r}: {equations} in {variables}\n{lines}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1053,7 +1062,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        from vanishing.equations.latex import notebook_latex  # a fit needs none of it
+        from vanishing.equations.excerpt import notebook_latex  # a fit needs none of it
 
         return notebook_latex(self.basis_, get_feature_names(self), self)
 
@@ -1063,6 +1072,55 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         from vanishing.equations.mathml import notebook_html
 
         return notebook_html(self.basis_, get_feature_names(self), self)
+
+
+# --- The algorithm under its name in the paper ----------------------------------------------------
+
+
+def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) -> VanishingIdeal:
+    """Run VCA(X, Y) of the paper: polynomials that vanish on X and have size 1 on Y.
+
+    Short for ``VanishingIdeal(normalization="contrastive", ...).fit(X, contrast=Y)``. Without Y it
+    is VCA(X), vanishing component analysis as first published (``normalization="vca"``).
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The points on which the polynomials vanish, or anything else that ``VanishingIdeal.fit``
+        takes.
+    Y : array of shape (n_contrast, n_features), optional
+        The points on which the polynomials have root mean square 1.
+    tol : float
+        A polynomial vanishes if its root mean square on X is at most this. The paper bounds the
+        Euclidean norm of its values by ε: ``tol`` is ε/√N for N points.
+    max_degree : int or None
+        Largest degree. None continues until no nonvanishing polynomial is left, as in the paper.
+
+    Returns
+    -------
+    VanishingIdeal
+        Fitted. G is ``ideal.basis_``, F its nonvanishing polynomials, |g(x)| is
+        ``ideal.transform(x)``, and ``print(ideal)`` shows the equations.
+
+    See Also
+    --------
+    vanishing.VanishingIdeal : All options, as an estimator for pipelines and cross-validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import vca
+    >>> angle = np.linspace(-1, 1, 100)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc of the unit circle
+    >>> Y = np.random.default_rng(0).normal(size=(500, 2))
+    >>> ideal = vca(X, Y, tol=0.001)
+    >>> ideal.transform([[0.6, 0.8], [0.5, 0.5]]).round(3)  # on the circle, and off it
+    array([[0.   ],
+           [0.226]])
+    """
+    normalization = "vca" if Y is None else "contrastive"
+    ideal = VanishingIdeal(max_degree=max_degree, tol=tol, normalization=normalization)
+    return ideal.fit(X, contrast=Y)
 
 
 # --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------

@@ -141,7 +141,7 @@ def test_users_notice_that_nothing_vanishes():
     tol = float(re.search(said, str(ideal))[1])
     found = VanishingIdeal(tol=tol, max_degree=2).fit(X)
     assert found.transform(X).shape[1] > 0
-    assert str(found) == repr(found)
+    assert "gives the first equation" not in str(found)
 
 
 @pytest.mark.parametrize("tol_norm", ["rms", "euclidean"])

@@ -425,6 +425,9 @@ def _joined(known: EchelonForm, found: EchelonForm) -> EchelonForm:
 
 # --- Equations as people would write them, with the error that this causes ------------------------
 
+#: Monomials of an equation that can be tidied: a matrix of them is worked on at a time.
+MOST_TIDIED = isqrt(BLOCK)
+
 
 def tidy(
     model: Any,
@@ -435,10 +438,14 @@ def tidy(
     drop: float | None = None,
     digits: int | None = None,
     integers: bool = True,
-    mix: bool = False,
+    mix: bool = True,
     factor: bool = False,
 ) -> list[TidyEquation]:
-    """Write the vanishing polynomials as short as the noise of the data allows.
+    """Write the shortest equations of the fitted ideal that the noise of the data allows.
+
+    Which polynomials of one degree a fit finds is chance: any mixtures of them vanish as well. They
+    are combined to others that span the same and have fewer terms, and multiples of shorter
+    equations are left out.
 
     The leading coefficient becomes 1. Terms are dropped and coefficients rounded one after the
     other, and each time the rest is adjusted so that the values on X change least. This goes on as
@@ -466,14 +473,15 @@ def tidy(
         is not given.
     mix : bool
         Whether to combine the polynomials of each degree to others that span the same and have
-        fewer terms (reduced echelon form). Which of them a fit finds is chance.
+        fewer terms (reduced echelon form). With False, each polynomial of the fit is tidied by
+        itself.
     factor : bool
         Whether to write the expression as a product. It takes integers to find one.
 
     Returns
     -------
     list of TidyEquation
-        In the order of the polynomials; with ``mix`` by degree.
+        By degree. With ``mix=False`` one for each column of ``transform``, in its order.
 
     Examples
     --------
@@ -499,32 +507,45 @@ def tidy(
         return []
     names = _names_for(equations, X, feature_names)
     n_monomials = count(basis.n_features, len(basis.blocks))
-    most = isqrt(BLOCK)  # a matrix of them is worked on at a time
-    if n_monomials > most:
+    if n_monomials > MOST_TIDIED:
         raise ValueError(
             f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
-            f"{len(basis.blocks)}, more than the {most} that can be tidied; pass the "
+            f"{len(basis.blocks)}, more than the {MOST_TIDIED} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
     sample = Sample.of(basis, X)
     found = []
     for degree, fitted, coordinates in readable(sample, mix=mix):
-        if sample.is_lost(fitted):
-            raise ValueError(
-                f"an equation of degree {degree} has terms so large that rounding errors hide "
-                "it: X is far from the origin, compared with its spread; subtract the mean first"
-            )
         uncertain = coordinates.kept_by(sample.directions(fitted, degree))
-        single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
-        # Terms of this degree or less: they come first.
-        own = slice(count(basis.n_features, degree))
-        polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
-        drop_terms(polynomial, sample.sizes[own], drop)
-        simplified = with_fractions(polynomial) if integers and digits is None else None
-        if simplified is None:
-            simplified = with_decimals(polynomial, digits)
+        simplified = simplify(sample, fitted, coordinates, degree, drop, digits, integers)
         found.append(_measured(sample, fitted, simplified, uncertain, degree, names))
     return [each.factored() for each in found] if factor else found
+
+
+def simplify(
+    sample: Sample,
+    fitted: FloatArray,
+    coordinates: EchelonForm,
+    degree: int,
+    drop: float | None = None,
+    digits: int | None = None,
+    integers: bool = True,
+) -> Simplified:
+    """Drop terms of one polynomial and round its coefficients, as ``tidy`` is told to."""
+    if sample.is_lost(fitted):
+        raise ValueError(
+            f"an equation of degree {degree} has terms so large that rounding errors hide "
+            "it: X is far from the origin, compared with its spread; subtract the mean first, or "
+            "pass mix=False"
+        )
+    uncertain = coordinates.kept_by(sample.directions(fitted, degree))
+    single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
+    # Terms of this degree or less: they come first.
+    own = slice(count(sample.basis.n_features, degree))
+    polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
+    drop_terms(polynomial, sample.sizes[own], drop)
+    simplified = with_fractions(polynomial) if integers and digits is None else None
+    return with_decimals(polynomial, digits) if simplified is None else simplified
 
 
 def _names_for(equations: ModelEquations, X: Any, feature_names: Any) -> tuple[str, ...]:

@@ -1,0 +1,123 @@
+"""The first equations of a fit, as short as the fit itself can tell: ``print`` and notebooks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import float_info
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS, choose_terms, is_quick
+from vanishing.equations.latex import LATEX, latex_symbol
+from vanishing.equations.simplification import MOST_TIDIED, readable, simplify
+from vanishing.equations.sizes import DataScale
+from vanishing.equations.text import LAW, SHOWN_DIGITS, Sum, plain_symbol
+from vanishing.equations.uncertainty import FittedSample
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import count
+
+
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """The first equations of a basis, how many there are beyond them, and how many follow."""
+
+    sums: list[Sum]
+    degrees: IntArray
+    extents: FloatArray
+    n_more: int
+    n_implied: int = 0
+
+    @property
+    def rest(self) -> str:
+        """What is not shown, in words."""
+        if not (self.n_more or self.n_implied):
+            return "" if self.sums else "no equation: nothing vanishes"
+        if not self.n_more:
+            return f"{self.n_implied} more follow{'s' * (self.n_implied == 1)} from these"
+        more = "more equation" if self.sums else "equation"
+        large = "" if self.sums else ", too large to be written out"
+        return f"{self.n_more} {more}{'s' * (self.n_more != 1)}{large}"
+
+
+def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
+    """Write the first equations of a basis, those of each degree mixed to the shortest ones.
+
+    ``model`` is the ideal that the basis is from, if there is one. If the equations have too many
+    terms, or the basis does not know the spread of the data, its polynomials are written as they
+    are.
+    """
+    scale = DataScale.of(basis, model)
+    top = len(basis.blocks)
+    is_short = count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top)
+    if basis.count() and scale.is_complete and is_short:
+        try:
+            return _tidied(basis, scale, mix=getattr(model, "order_ideal_", None) is None)
+        except ValueError:  # hidden by rounding errors
+            pass
+    return _as_fitted(basis, scale)
+
+
+def _tidied(basis: PolynomialBasis, scale: DataScale, *, mix: bool) -> Excerpt:
+    sample = FittedSample.of(basis, scale.points)
+    chosen = list(readable(sample, mix=mix))
+    sums, degrees, extents = [], [], []
+    for degree, fitted, coordinates in chosen[:SHOWN_EQUATIONS]:
+        simplified = simplify(sample, fitted, coordinates, degree)
+        written = np.array(simplified.coefficients, dtype=np.float64)
+        kept = np.flatnonzero(written)
+        largest_first = kept[np.argsort(-np.abs(written[kept]) * sample.sizes[kept], kind="stable")]
+        shown = largest_first[:SHOWN_TERMS]
+        coefficients = [simplified.coefficients[k] for k in shown]
+        sums.append(
+            Sum(sample.table.exponents[shown], coefficients, float_info.dig, len(kept) - len(shown))
+        )
+        degrees.append(degree)
+        extents.append(sample.extent(fitted, degree))
+    n_more, n_implied = len(chosen) - len(sums), basis.count() - len(chosen)
+    return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)
+
+
+def _as_fitted(basis: PolynomialBasis, scale: DataScale) -> Excerpt:
+    """Expand as many equations as can be expanded quickly.
+
+    Terms that do not count at the digits shown are not counted as left out either.
+    """
+    n_shown = min(SHOWN_EQUATIONS, basis.count())
+    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
+    while top and not is_quick(basis, top):
+        top -= 1
+    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
+    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
+    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
+    sums = []
+    if n_shown:
+        sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
+    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
+
+
+def print_text(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
+    """Write the first equations of a basis as lines of text, with their extents."""
+    found = excerpt(basis, model)
+    symbols = list(map(plain_symbol, names))
+    lines = []
+    for each, extent in zip(found.sums, found.extents.tolist(), strict=True):
+        more = f" + ({each.n_left_out} more terms)" if each.n_left_out else ""
+        lines.append(f"  {LAW.write(each, symbols)}{more} = 0   (extent {extent:.2g})")
+    if found.rest:
+        lines.append(f"  ({found.rest})")
+    return "\n".join(lines)
+
+
+def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
+    """Write the first equations of a basis as one display in LaTeX."""
+    found = excerpt(basis, model)
+    symbols = [latex_symbol(name) for name in names]
+    lines = []
+    for each in found.sums:
+        dots = r" + \cdots" if each.n_left_out else ""
+        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
+    if found.rest:
+        lines.append(f"&\\text{{{found.rest}}}")
+    body = " \\\\\n".join(lines)
+    return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"

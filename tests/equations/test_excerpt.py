@@ -1,0 +1,88 @@
+"""What print and notebooks show of a fit: the shortest equations, which it tells without data."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+from tests.equations.test_tidy import degree_of, true_equations
+from tests.support.cases import NORMALIZATIONS, fit
+
+from vanishing import VanishingIdeal, vca
+from vanishing.datasets import describe_variety, make_variety, varieties
+from vanishing.equations.expansion import SHOWN_EQUATIONS
+
+
+def printed(ideal):
+    """Equations and extents that are printed, and the note below them."""
+    _, *lines = str(ideal).splitlines()
+    note = lines.pop().strip() if lines[-1].startswith("  (") else ""
+    found = [re.fullmatch(r"  (.*) = 0   \(extent (\S+)\)", line) for line in lines]
+    return [each[1] for each in found], [float(each[2]) for each in found], note
+
+
+@pytest.mark.parametrize("name", varieties())
+def test_exact_points_give_the_equations_of_the_textbook(name):
+    variables = describe_variety(name).variables
+    X = pd.DataFrame(make_variety(name, 200), columns=variables)
+    ideal = VanishingIdeal(max_degree=degree_of(name), tol=1e-9).fit(X)
+    texts, _, note = printed(ideal)
+    if len(texts) < SHOWN_EQUATIONS:
+        symbols = dict(zip(variables, sympy.symbols(variables), strict=True))
+        found = [sympy.sympify(text.replace("^", "**"), locals=symbols) for text in texts]
+        truth = true_equations(name)
+        assert sympy.groebner(found, *truth.gens, order="grevlex") == truth
+        n_implied = int(note.split()[0][1:]) if note else 0
+        assert len(texts) + n_implied == ideal.basis_.count()
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_every_normalization_prints_its_extents(normalization):
+    X = make_variety("ellipse", 300, noise=0.001)
+    ideal = fit(X, normalization, max_degree=2, tol=0.05)
+    texts, extents, note = printed(ideal)
+    assert texts == ["4*x0^2 + 36*x1^2 - 9"]
+    assert extents == [float(f"{ideal.extents_[0]:.2g}")]
+    assert not note
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.01])
+def test_extents_of_mixtures_lie_between_those_that_are_mixed(noise):
+    X = make_variety("twisted-cubic", 300, noise=noise)
+    ideal = VanishingIdeal(max_degree=2, tol=4 * noise).fit(X)
+    texts, extents, _ = printed(ideal)
+    assert texts == ["x0^2 - x1", "x0*x1 - x2", "x0*x2 - x1^2"]
+    low, high = ideal.extents_.min(), ideal.extents_.max()
+    assert all(0.99 * low <= extent <= 1.01 * high for extent in extents)
+
+
+def test_a_long_list_is_cut_and_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 30))
+    texts, _, note = printed(VanishingIdeal(max_degree=1, tol=1e-9).fit(X))
+    assert len(texts) == SHOWN_EQUATIONS
+    assert note == f"({28 - SHOWN_EQUATIONS} more equations)"
+
+
+def test_border_bases_are_printed_as_they_are_found():
+    X = make_variety("twisted-cubic", 300)
+    ideal = VanishingIdeal(max_degree=2, tol=1e-6, construction="abm").fit(X)
+    texts, extents, _ = printed(ideal)
+    assert len(texts) == ideal.basis_.count()
+    assert extents == [float(f"{extent:.2g}") for extent in ideal.extents_]
+
+
+def test_repr_is_that_of_scikit_learn():
+    ideal = VanishingIdeal(tol=1e-6)
+    assert str(ideal) == repr(ideal) == "VanishingIdeal(tol=1e-06)"
+    assert repr(ideal.fit(make_variety("circle", 50))) == "VanishingIdeal(tol=1e-06)"
+
+
+def test_a_mixture_is_not_printed_where_a_shorter_basis_is_there():
+    """The span of a = d² and a c = b², of which a fit finds two mixtures."""
+    rng = np.random.default_rng(0)
+    b, d = rng.uniform(1, 2, (2, 300))
+    X = pd.DataFrame({"a": d**2, "b": b, "c": (b / d) ** 2, "d": d})
+    texts, _, _ = printed(vca(X, rng.normal(1.5, 1, (500, 4)), tol=1e-9))
+    assert texts == ["a*c - b^2", "d^2 - a"]
