@@ -153,6 +153,20 @@ def suggest_tolerance(smallest: float) -> float:
     return float(f"{larger:.2g}")
 
 
+def describe_nothing(ideal: "VanishingIdeal") -> str:
+    """Say which tolerance would give a fitted ideal without equations its first one."""
+    tol = ideal.tol if isinstance(ideal.tol, str) else format(ideal.tol, "g")
+    said = f"no polynomial up to degree {len(ideal.basis_.blocks)} vanishes with tol={tol}"
+    smallest = find_smallest_extent(ideal)
+    if 0 < smallest < np.inf:
+        larger = suggest_tolerance(smallest)
+        return (
+            f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
+            "equation, as may a larger max_degree"
+        )
+    return f"{said}; try a larger max_degree"
+
+
 def check_contrast(
     normalization: Normalization | None, *, given: bool, known: bool = False
 ) -> None:
@@ -839,6 +853,29 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             raise AttributeError("n_samples_seen_ exists only after partial_fit")
         return self._seen.points.n_rows
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to X, then transform it, as the steps of a pipeline do.
+
+        A ``NothingVanishesWarning`` says what to do if there is no polynomial to transform X with:
+        the next step of a pipeline would complain about missing columns.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        y : ignored
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_polynomials)
+            As ``transform`` returns it.
+        """
+        values = super().fit_transform(X, y, **fit_params)
+        if self.output != "nonvanishing":
+            self._warn_of_nothing(stacklevel=4)  # scikit-learn wraps this method
+        return values
+
     def transform(self, X: Any, *, output: Output | None = None) -> Any:
         """Evaluate the vanishing polynomials, or the nonvanishing ones.
 
@@ -1006,31 +1043,19 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
 
         return transformer_outputs([self.basis_], self.output, graph, x)
 
-    def _warn_of_nothing(self) -> None:
+    def _warn_of_nothing(self, stacklevel: int = 3) -> None:
         """Tell those who ask for equations that there are none, and what would give some.
 
-        Not in ``transform``: scikit-learn's checks allow it no warning.
+        Not in ``transform``: once for a model is enough.
         """
         if not self.basis_.count():
-            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=3)
-
-    def _describe_nothing(self) -> str:
-        tol = self.tol if isinstance(self.tol, str) else format(self.tol, "g")
-        said = f"no polynomial up to degree {len(self.basis_.blocks)} vanishes with tol={tol}"
-        smallest = find_smallest_extent(self)
-        if 0 < smallest < np.inf:
-            larger = suggest_tolerance(smallest)
-            return (
-                f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
-                "equation, as may a larger max_degree"
-            )
-        return f"{said}; try a larger max_degree"
+            warnings.warn(describe_nothing(self), NothingVanishesWarning, stacklevel=stacklevel)
 
     def __str__(self) -> str:
         if not hasattr(self, "basis_"):
             return repr(self)
         if not self.basis_.count():
-            return f"{self!r}: {self._describe_nothing()}"
+            return f"{self!r}: {describe_nothing(self)}"
         from vanishing.equations.excerpt import print_text  # a fit needs none of it
 
         n_found, n_features = self.basis_.count(), self.n_features_in_
