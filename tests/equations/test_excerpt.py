@@ -86,3 +86,34 @@ def test_a_mixture_is_not_printed_where_a_shorter_basis_is_there():
     X = pd.DataFrame({"a": d**2, "b": b, "c": (b / d) ** 2, "d": d})
     texts, _, _ = printed(vca(X, rng.normal(1.5, 1, (500, 4)), tol=1e-9))
     assert texts == ["a*c - b^2", "d^2 - a"]
+
+
+def values_of(text, X):
+    return eval(text.replace("^", "**"), {}, {f"x{j}": X[:, j] for j in range(X.shape[1])})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_multiples_of_loose_equations_do_not_hide_a_tight_one(seed):
+    """Points near y = 0 on the surface z = 1 - x²: what is printed holds as it is said to."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, 500)
+    X = np.column_stack([x, 0.1 * rng.normal(size=500), 1 - x**2])
+    texts, extents, _ = printed(VanishingIdeal(tol=0.2).fit(X))
+    assert len(texts) > 1
+    for text, extent in zip(texts, extents, strict=True):
+        # In the fit gradients have size 1, and here a coefficient.
+        assert np.sqrt(np.mean(values_of(text, X) ** 2)) <= 5 * extent
+
+
+def test_printed_equations_keep_their_contrast():
+    """Nothing is printed that is as small on Y as on X."""
+    rng = np.random.default_rng(0)
+    x, u = rng.uniform(-1, 1, (2, 500))
+    noise = 0.1 * rng.normal(size=(2, 500))
+    X = np.column_stack([x, noise[0], 1 - x**2])
+    Y = np.column_stack([u, noise[1] - 0.8 * u, 1 - u**2])
+    texts, _, _ = printed(vca(X, Y, tol=0.3))
+    assert texts
+    for text in texts:
+        on_x, on_y = (np.sqrt(np.mean(values_of(text, Z) ** 2)) for Z in (X, Y))
+        assert on_x < 0.5 * on_y

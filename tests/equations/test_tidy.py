@@ -226,6 +226,21 @@ def test_the_shortest_equations_are_the_default():
     assert max(len(each.coefficients) for each in tidy(ideal, X, mix=False)) > 2
 
 
+@pytest.mark.parametrize("noise", [0, 1e-3, 1e-2])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_the_shortest_equations_do_not_depend_on_the_order_of_columns(noise, order):
+    """Eliminate t from t = a + b, and p = a b has two terms; eliminate a, and it has three."""
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 3, (2, 500))
+    X = np.column_stack([a, b, a + b, a * b]) + noise * rng.normal(size=(500, 4))
+    names = np.array(["a", "b", "t", "p"])[order]
+    ideal = VanishingIdeal(tol=max(1e-9, 3 * noise)).fit(X[:, order])
+    a, b, t, p = sympy.symbols("a b t p")
+    total, product = (each.expression for each in tidy(ideal, X[:, order], names))
+    assert total in (a + b - t, t - a - b)
+    assert product in (a * b - p, p - a * b)
+
+
 def test_mixing_leaves_out_multiples():
     X, ideal = fitted("crown", max_degree=4)
     assert ideal.basis_.count() > 10

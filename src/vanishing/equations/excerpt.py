@@ -10,7 +10,7 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS, choose_terms, is_quick
 from vanishing.equations.latex import LATEX, latex_symbol
-from vanishing.equations.simplification import MOST_TIDIED, readable, simplify
+from vanishing.equations.simplification import MOST_TIDIED, choices, write_shortest
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import LAW, SHOWN_DIGITS, Sum, plain_symbol
 from vanishing.equations.uncertainty import FittedSample
@@ -52,18 +52,25 @@ def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
     is_short = count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top)
     if basis.count() and scale.is_complete and is_short:
         try:
-            return _tidied(basis, scale, mix=getattr(model, "order_ideal_", None) is None)
+            return _tidied(basis, scale, model)
         except ValueError:  # hidden by rounding errors
             pass
     return _as_fitted(basis, scale)
 
 
-def _tidied(basis: PolynomialBasis, scale: DataScale, *, mix: bool) -> Excerpt:
+def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
+    """Mix the polynomials of each degree to the shortest ones, and drop and round their terms."""
     sample = FittedSample.of(basis, scale.points)
-    chosen = list(readable(sample, mix=mix))
+    # The polynomials of a border basis have leading terms, and are short.
+    mix = getattr(model, "order_ideal_", None) is None
+    among = choices(sample, mix=mix)
+    # Multiples of lower equations may be large on a contrast, and would change the size there; on
+    # the data they may be larger than an equation that holds better.
+    loose = any(sample.is_loose(each.coefficients, each.degree) for each in among[0])
+    if mix and (loose or getattr(model, "needs_contrast", False)):
+        among = choices(sample, mix=True, reduce=False)
     sums, degrees, extents = [], [], []
-    for degree, fitted, coordinates in chosen[:SHOWN_EQUATIONS]:
-        simplified = simplify(sample, fitted, coordinates, degree)
+    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
         written = np.array(simplified.coefficients, dtype=np.float64)
         kept = np.flatnonzero(written)
         largest_first = kept[np.argsort(-np.abs(written[kept]) * sample.sizes[kept], kind="stable")]
@@ -74,6 +81,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, *, mix: bool) -> Excerpt:
         )
         degrees.append(degree)
         extents.append(sample.extent(fitted, degree))
+    chosen = among[0]
     n_more, n_implied = len(chosen) - len(sums), basis.count() - len(chosen)
     return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)
 

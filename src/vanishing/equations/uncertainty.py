@@ -16,11 +16,11 @@ from typing import Any, Self
 import numpy as np
 
 from vanishing.arrays.blocks import block_rows, row_slices
-from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
+from vanishing.arrays.namespace import BoolArray, FloatArray, is_array, lazy, move_to_host, unmask
 from vanishing.equations.expansion import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.equations.text import UNNOTICED
-from vanishing.levels import ROUNDING
+from vanishing.levels import OUTLYING, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials, multiples
 
@@ -158,30 +158,43 @@ class FittedSample(Sample):
         These are orthonormal under the normalization. Multiples of equations of lower degrees,
         which a mixture may contain, count as zero.
         """
-        mixture, own = self._mixture(coefficients, degree)
-        return float(np.linalg.norm(mixture * own) / np.linalg.norm(mixture))
+        mixture, extents, own = self._mixture(coefficients, degree)
+        return float(np.linalg.norm((mixture * extents)[own]) / np.linalg.norm(mixture[own]))
 
-    def _mixture(self, coefficients: FloatArray, degree: int) -> tuple[FloatArray, FloatArray]:
-        """Return which mixture of the vanishing polynomials of its degree one is; their extents."""
-        own = self.basis.degrees() == degree
-        return self._unmixing[degree] @ (coefficients * self.sizes), self.basis.extents[own]
+    def is_loose(self, coefficients: FloatArray, degree: int) -> bool:
+        """Say whether multiples of lower equations are much larger on the data than the rest."""
+        mixture, extents, own = self._mixture(coefficients, degree)
+        values = mixture * extents
+        rest = np.hypot(np.linalg.norm(values[own]), self._rounding(coefficients))
+        return bool(np.linalg.norm(values[~own]) > OUTLYING * rest)
+
+    def _mixture(
+        self, coefficients: FloatArray, degree: int
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return the vanishing polynomials, and multiples of lower ones, that one is a sum of.
+
+        That is its coordinates, the extents of the summands, and which of these have its degree.
+        """
+        coordinates, extents, own = self._summands[degree]
+        return coordinates @ (coefficients * self.sizes), extents, own
 
     @lazy
-    def _unmixing(self) -> dict[int, FloatArray]:
-        """For each degree, what takes polynomials to their coordinates on the vanishing ones."""
+    def _summands(self) -> dict[int, tuple[FloatArray, FloatArray, BoolArray]]:
         degrees, found = self.basis.degrees(), {}
         for degree in np.unique(degrees).tolist():
-            parts = [self.coefficients[:, degrees == degree]]
-            for lower in np.unique(degrees[degrees < degree]).tolist():
-                factors = monomials(self.basis.n_features, degree - lower).exponents
-                n_terms = len(monomials(self.basis.n_features, lower))
-                below = self.coefficients[:n_terms, degrees == lower]
-                parts.append(multiples(below, self.table, factors))
+            parts, extents = [], []
+            for each in np.unique(degrees[degrees <= degree]).tolist()[::-1]:
+                factors = monomials(self.basis.n_features, degree - each).exponents
+                n_terms = len(monomials(self.basis.n_features, each))
+                same = degrees == each
+                parts.append(multiples(self.coefficients[:n_terms, same], self.table, factors))
+                # The extent of a multiple, as if its factor were independent of the rest.
+                extents.append(np.outer(self.sizes[: len(factors)], self.basis.extents[same]))
             spanning = np.hstack(parts) * self.sizes[:, None]
             norms = np.linalg.norm(spanning, axis=0)
-            n_own = parts[0].shape[1]
-            coordinates = np.linalg.pinv(spanning / norms)[:n_own]
-            found[degree] = coordinates / norms[:n_own, None]
+            of_each = np.concatenate([each.ravel() for each in extents])
+            own = np.arange(len(norms)) < parts[0].shape[1]
+            found[degree] = np.linalg.pinv(spanning / norms) / norms[:, None], of_each, own
         return found
 
     def _errors(self, coefficients: FloatArray, degree: int) -> FloatArray:
@@ -189,8 +202,8 @@ class FittedSample(Sample):
         return np.full(self.basis.count("nonvanishing"), typical)
 
     def _typical(self, coefficients: FloatArray, degree: int) -> float:
-        mixture, own = self._mixture(coefficients, degree)
-        return float(UNNOTICED * np.linalg.norm(mixture * own))
+        mixture, extents, own = self._mixture(coefficients, degree)
+        return float(UNNOTICED * np.linalg.norm((mixture * extents)[own]))
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:
