@@ -1124,7 +1124,7 @@ def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) 
     Returns
     -------
     VanishingIdeal
-        Fitted. G is ``ideal.basis_``, F its nonvanishing polynomials, |g(x)| is
+        Fitted. G is ``ideal.basis_``, F its nonvanishing polynomials, abs(g(x)) is
         ``ideal.transform(x)``, and ``print(ideal)`` shows the equations.
 
     See Also
