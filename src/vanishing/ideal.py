@@ -375,7 +375,8 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
 
     Degree by degree, finds polynomials that are small on X while their size under a normalization
     is 1. With ``normalization="contrastive"`` that size is measured on a second set of points, the
-    contrast, so that the equations distinguish X from it.
+    contrast, so that the equations distinguish X from it. ``print(ideal)`` shows the shortest
+    equations of a fit, with their extents.
 
     Parameters
     ----------

@@ -117,3 +117,19 @@ def test_printed_equations_keep_their_contrast():
     for text in texts:
         on_x, on_y = (np.sqrt(np.mean(values_of(text, Z) ** 2)) for Z in (X, Y))
         assert on_x < 0.5 * on_y
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e-8, 1e8, 1e100, 1e150])
+def test_any_unit_can_be_printed(scale):
+    X = make_variety("circle", 100) * scale
+    texts, _, _ = printed(VanishingIdeal(tol=1e-6, normalization="vca").fit(X))
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_units_do_not_change_which_terms_are_printed(factor):
+    X = make_variety("ellipse", 300, noise=0.001) * factor
+    (text,), (extent,), _ = printed(VanishingIdeal(tol=0.05, normalization="vca").fit(X))
+    assert set(re.findall(r"x\d\^2", text)) == {"x0^2", "x1^2"}
+    assert text.count("x") == 2
+    assert 0 < extent < 0.01

@@ -1,6 +1,7 @@
 """The first equations of a fit, as short as the fit itself can tell: ``print`` and notebooks."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from sys import float_info
 from typing import Any
@@ -47,15 +48,17 @@ def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
     terms, or the basis does not know the spread of the data, its polynomials are written as they
     are.
     """
-    scale = DataScale.of(basis, model)
     top = len(basis.blocks)
-    is_short = count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top)
-    if basis.count() and scale.is_complete and is_short:
-        try:
-            return _tidied(basis, scale, model)
-        except ValueError:  # hidden by rounding errors
-            pass
-    return _as_fitted(basis, scale)
+    if basis.count() and count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top):
+        scale = DataScale.of(basis, model)
+        # Hidden by rounding errors, or beyond the range of numbers.
+        with (
+            suppress(ValueError, FloatingPointError),
+            np.errstate(over="raise", divide="raise", invalid="raise"),
+        ):
+            if scale.is_complete:
+                return _tidied(basis, scale, model)
+    return _as_fitted(basis, model)
 
 
 def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
@@ -86,7 +89,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)
 
 
-def _as_fitted(basis: PolynomialBasis, scale: DataScale) -> Excerpt:
+def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
     """Expand as many equations as can be expanded quickly.
 
     Terms that do not count at the digits shown are not counted as left out either.
@@ -100,6 +103,7 @@ def _as_fitted(basis: PolynomialBasis, scale: DataScale) -> Excerpt:
     lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
     sums = []
     if n_shown:
+        scale = DataScale.of(basis, model)
         sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
     return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
