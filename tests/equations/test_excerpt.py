@@ -133,3 +133,21 @@ def test_units_do_not_change_which_terms_are_printed(factor):
     assert set(re.findall(r"x\d\^2", text)) == {"x0^2", "x1^2"}
     assert text.count("x") == 2
     assert 0 < extent < 0.01
+
+
+def test_columns_of_zeros_are_said_to_be_zero():
+    """The synthetic experiment of the paper: X lies in the first of many coordinates."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((500, 9))
+    X[:, :3] = rng.normal(size=(500, 3))
+    texts, _, note = printed(vca(X, rng.normal(size=(500, 9)), tol=1e-9, max_degree=1))
+    assert texts == [f"x{j}" for j in range(3, 9)]
+    assert not note
+
+
+def test_exact_coefficients_have_the_digits_that_are_read():
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    texts, _, _ = printed(VanishingIdeal(tol=0, max_degree=None).fit(X))
+    numbers = [n for text in texts for n in re.findall(r"\d+\.\d+", text)]
+    assert numbers
+    assert max(len(number.replace(".", "").lstrip("0")) for number in numbers) <= 5

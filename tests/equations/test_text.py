@@ -141,7 +141,7 @@ def holds_on_the_data(text, ideal, frame, index):
     slopes = ideal.basis_.jacobian(frame.to_numpy())[:, index] * frame.to_numpy().std(axis=0)
     said = np.sqrt(np.mean(np.sum(slopes**2, axis=1)))
     error = np.sqrt(np.mean((written - exact) ** 2))
-    return error <= 1e-6 * said + 0.25 * ideal.extents_[index]
+    return error <= 3e-3 * said + 0.25 * ideal.extents_[index]
 
 
 @pytest.mark.parametrize("make", MADE)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS, choose_terms, is_quick
 from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.simplification import MOST_TIDIED, choices, write_shortest
-from vanishing.equations.sizes import DataScale
+from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import LAW, SHOWN_DIGITS, Sum, plain_symbol
 from vanishing.equations.uncertainty import FittedSample
 from vanishing.polynomials.basis import PolynomialBasis
@@ -75,13 +74,15 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     sums, degrees, extents = [], [], []
     for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
         written = np.array(simplified.coefficients, dtype=np.float64)
-        kept = np.flatnonzero(written)
-        largest_first = kept[np.argsort(-np.abs(written[kept]) * sample.sizes[kept], kind="stable")]
-        shown = largest_first[:SHOWN_TERMS]
-        coefficients = [simplified.coefficients[k] for k in shown]
-        sums.append(
-            Sum(sample.table.exponents[shown], coefficients, float_info.dig, len(kept) - len(shown))
+        sizes, span = (
+            sample.sizes[: len(written)],
+            2 * abs(simplified.scale) * sample.change(fitted),
         )
+        kept, digits = terms_that_count(written, sizes, span=span, digits=SHOWN_DIGITS)
+        shown = kept[:SHOWN_TERMS]
+        coefficients = [simplified.coefficients[k] for k in shown]
+        exponents, n_left_out = sample.table.exponents[shown], len(kept) - len(shown)
+        sums.append(Sum(exponents, coefficients, digits[:SHOWN_TERMS].tolist(), n_left_out))
         degrees.append(degree)
         extents.append(sample.extent(fitted, degree))
     chosen = among[0]

@@ -129,9 +129,15 @@ class Sample:
 
     def is_lost(self, coefficients: FloatArray) -> bool:
         """Say whether rounding hides how the polynomial changes over the spread of the data."""
-        gradient, _ = self._derivatives(coefficients)
-        change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
-        return bool(self._rounding(coefficients) > UNNOTICED * change > 0)
+        return self._rounding(coefficients) > UNNOTICED * self.change(coefficients) > 0
+
+    def change(self, coefficients: FloatArray) -> float:
+        """Return how far a polynomial changes over a standard deviation of the data."""
+        # A constant column has terms in others that are rounding errors.
+        counts = np.abs(coefficients) * self.sizes > self._rounding(coefficients)
+        gradient, _ = self._derivatives(np.where(counts, coefficients, 0.0))
+        spread = np.std(self._rows, axis=0)
+        return float(np.sqrt(np.mean(np.sum((gradient * spread) ** 2, axis=1))))
 
     def _n_free(self, degree: int) -> int:
         """Return the number of rows less that of coefficients which were fitted to them."""
