@@ -74,10 +74,8 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     sums, degrees, extents = [], [], []
     for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
         written = np.array(simplified.coefficients, dtype=np.float64)
-        sizes, span = (
-            sample.sizes[: len(written)],
-            2 * abs(simplified.scale) * sample.change(fitted),
-        )
+        sizes = sample.sizes[: len(written)]
+        span = 2 * abs(simplified.scale) * sample.change(fitted)
         kept, digits = terms_that_count(written, sizes, span=span, digits=SHOWN_DIGITS)
         shown = kept[:SHOWN_TERMS]
         coefficients = [simplified.coefficients[k] for k in shown]
@@ -85,8 +83,8 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
         sums.append(Sum(exponents, coefficients, digits[:SHOWN_TERMS].tolist(), n_left_out))
         degrees.append(degree)
         extents.append(sample.extent(fitted, degree))
-    chosen = among[0]
-    n_more, n_implied = len(chosen) - len(sums), basis.count() - len(chosen)
+    n_chosen = max(map(len, among))
+    n_more, n_implied = n_chosen - len(sums), basis.count() - n_chosen
     return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)
 
 

@@ -502,11 +502,15 @@ def _with_first_term_positive(simplified: Simplified, exponents: IntArray) -> Si
 def write_shortest(
     sample: Sample, among: list[list[Chosen]], most: int | None = None, **rounding: Any
 ) -> list[tuple[Chosen, Simplified]]:
-    """Simplify the first polynomials of each list, and return those with the fewest terms."""
+    """Simplify the first polynomials of each list, and return those with the fewest terms.
+
+    A list that has more polynomials comes first: no equation is given up to be short.
+    """
     written = [
         [(each, simplify(sample, each, **rounding)) for each in chosen[:most]] for chosen in among
     ]
-    return min(written, key=lambda found: sum(np.count_nonzero(s.coefficients) for _, s in found))
+    n_terms = [sum(np.count_nonzero(s.coefficients) for _, s in found) for found in written]
+    return min(zip(written, n_terms, strict=True), key=lambda each: (-len(each[0]), each[1]))[0]
 
 
 # --- Equations as people would write them, with the error that this causes ------------------------
