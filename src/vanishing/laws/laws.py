@@ -410,7 +410,7 @@ def discover(
     >>> laws = discover(np.column_stack([m, v, m * v**2 / 2]), ["m", "v", "E"])
     >>> print(laws)
     One law in 3 columns of 300 rows; exact.
-      2*E = m*v^2  8,982 bits  exact  300 rows
+      2*E = m*v^2  9,465 bits  exact  300 rows
     """
     check_options(max_degree, random_state)
     _check_time_limit(time_limit)
