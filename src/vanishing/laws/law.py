@@ -70,6 +70,10 @@ class Law:
         Columns whose logarithm is a factor of a term.
     n_broken : int
         Rows that have all its cells and break it.
+    n_derived : int
+        How many of the columns, the last ones, are computed from other cells.
+    target : str, optional
+        The column that stands alone on the left, if it does.
     """
 
     names: tuple[str, ...]
@@ -83,6 +87,8 @@ class Law:
     resolution: Annotated[FloatArray | None, "names"] = field(default=None, kw_only=True)
     logs: Annotated[BoolArray | None, "n_terms names"] = field(default=None, kw_only=True)
     n_broken: int = field(default=0, kw_only=True)
+    n_derived: int = field(default=0, kw_only=True)
+    target: str | None = field(default=None, kw_only=True)
 
     @property
     def degree(self) -> int:
@@ -160,8 +166,13 @@ class Law:
         """Return the terms of the left and of the right side.
 
         Terms of one sign on each side; the shorter side, or the one that is a single column, is the
-        left one.
+        left one. A target is the left side, if it is a term and in no other.
         """
+        if self.target is not None:
+            powers = self._letters[:, self.names.index(self.target)]
+            (left,) = found if len(found := np.flatnonzero(powers).tolist()) == 1 else [-1]
+            if left >= 0 and self._letters[left].sum() == 1:
+                return [left], [i for i in range(len(powers)) if i != left]
         positive = [i for i, value in enumerate(self.coefficients) if value > 0]
         negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
         if not positive or not negative:
@@ -213,6 +224,8 @@ class Law:
         found = []
         log = "log" if write_name is plain_symbol else r"\log"
         letters = [write_name(name) for name in self.names]
+        if self.n_derived and write_name is plain_symbol:  # previous balance, not [previous balance]
+            letters[-self.n_derived :] = self.names[-self.n_derived :]
         letters += [f"{log}({letter})" for letter in letters]
         for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):
             value = sign * float(self.coefficients[i])
