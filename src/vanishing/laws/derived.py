@@ -28,6 +28,11 @@ ROWS = ("previous {}", "next {}")
 #: Parts of a date by which people start a sum again, and how many characters of an ISO date tell it.
 PARTS_OF_DATES = {"year": 4, "month": 7}
 
+#: What groups of rows are in which a column of numbers does not fall.
+CYCLE = "cycle"
+#: A column, and the part of its dates that counts, "" for all of a cell.
+Key = tuple[str, str]
+
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
@@ -43,9 +48,10 @@ class DerivedColumn:
         and the like for functions of the same row.
     sources : tuple of str
         The columns that it is computed from.
-    by : tuple of str
-        Columns, or "year of" and "month of" a column of dates, that tell the groups: the row before
-        is one of the same group.
+    by : tuple of (str, str)
+        Columns that tell the groups, each with "", or with the "year" or "month" of its dates that
+        does, or with "cycle" if a group begins where the column falls, as months do in January.
+        The row before is one of the same group.
     order : str
         Column of dates that orders the rows; by default they are in the order of the table.
     starts_at_zero : bool
@@ -54,7 +60,7 @@ class DerivedColumn:
 
     function: str
     sources: tuple[str, ...]
-    by: tuple[str, ...] = ()
+    by: tuple[Key, ...] = ()
     order: str = ""
     starts_at_zero: bool = False
 
@@ -67,7 +73,8 @@ class DerivedColumn:
     def name(self) -> str:
         """What it is called, such as "previous balance by account"."""
         name = self.function.format(*map(plain_symbol, self.sources))
-        name += f" by {' and '.join(map(plain_symbol, self.by))}" if self.by else ""
+        groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
+        name += f" by {' and '.join(groups)}" if groups else ""
         return name + (f" in order of {plain_symbol(self.order)}" if self.order else "")
 
     @property
@@ -78,13 +85,13 @@ class DerivedColumn:
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns of the table that it takes."""
-        keys = (*self.by, *filter(None, [self.order]))
-        return (*self.sources, *(_split_key(key)[1] for key in keys))
+        groups = (column for column, _ in self.by)
+        return (*self.sources, *groups, *filter(None, [self.order]))
 
     def find_rows(self, keys: "Keys") -> IntArray:
         """Return the row before each row, -1 where there is none."""
         n_rows = keys.n_rows
-        place = keys[self.order] if self.order else np.arange(n_rows)
+        place = keys[self.order, ""] if self.order else np.arange(n_rows)
         step = 1 if self.function == ROWS[0] else -1
         codes = [keys[key] for key in self.by]
         order = np.lexsort((step * np.arange(n_rows), step * place, *codes))
@@ -134,46 +141,43 @@ class Keys:
         self.n_rows = n_rows
         self.labels = labels
         self.columns = columns
-        self._found: dict[str, IntArray] = {}
+        self._found: dict[Key, IntArray] = {}
 
-    def __getitem__(self, key: str) -> IntArray:
-        """Return the numbers of a column, in the order of its cells; -1 where one is blank."""
+    def __getitem__(self, key: Key) -> IntArray:
+        """Return the numbers of a key, in the order of its cells; -1 where one is blank."""
         if key not in self._found:
-            part, name = _split_key(key) if key not in self else ("", key)
-            if name not in self:
-                raise ValueError(
-                    f"the table lacks {name!r}, by which the laws divide or order its rows"
-                )
+            name, part = key
             if name in self.labels:
                 cells = np.array([_cut(str(cell), part) for cell in self.labels[name]], dtype=str)
                 blank = cells == ""
-            else:
+            elif name in self.columns:
                 cells = self.columns[name]
                 blank = np.isnan(cells)
+                if part:
+                    cells = _count_falls(cells)
+            else:
+                raise ValueError(
+                    f"the table lacks {name!r}, by which the laws divide or order its rows"
+                )
             codes = np.unique(cells, return_inverse=True)[1].ravel()
             self._found[key] = np.where(blank, -1, codes)
         return self._found[key]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.labels or name in self.columns
-
-    def list_groups(self) -> list[str]:
+    def list_groups(self) -> list[Key]:
         """Return the keys that divide the rows into groups of two rows and more on the average."""
-        names = list(self.labels)
+        keys = [(name, "") for name in self.labels]
         for name, cells in self.labels.items():
             texts = [str(cell) for cell in cells]
             if all(len(_YEAR.findall(text)) == 1 for text in texts if text):
-                names += [f"{part} of {name}" for part in self._list_parts(texts)]
-        with np.errstate(invalid="ignore"):
-            names += [
-                name for name, cells in self.columns.items()
-                if (np.isnan(cells) | (cells == np.round(cells))).all()
-            ]  # fmt: skip
+                keys += [(name, part) for part in self._list_parts(texts)]
+        for name, cells in self.columns.items():
+            if (np.isnan(cells) | (cells == np.round(cells))).all():
+                keys += [(name, ""), (name, CYCLE)]
         found = []
-        for name in names:
-            known = self[name][self[name] >= 0]
+        for key in keys:
+            known = self[key][self[key] >= 0]
             if 2 <= len(np.unique(known)) <= len(known) / 2 and 2 * len(known) >= self.n_rows:
-                found.append(name)
+                found.append(key)
         return found
 
     def _list_parts(self, texts: Sequence[str]) -> list[str]:
@@ -185,16 +189,19 @@ class Keys:
         found = []
         for name, cells in self.labels.items():
             if all(_ISO_DATE.match(str(cell)) for cell in cells if str(cell)):
-                steps = np.diff(self[name][self[name] >= 0])
+                places = self[name, ""]
+                steps = np.diff(places[places >= 0])
                 if (steps < 0).any() and (steps > 0).any():
                     found.append(name)
         return found
 
 
-def _split_key(key: str) -> tuple[str, str]:
-    """Return the part of a date that a key stands for, "" for all of it, and its column."""
-    part, _, name = key.partition(" of ")
-    return (part, name) if part in PARTS_OF_DATES else ("", key)
+def _count_falls(cells: FloatArray) -> FloatArray:
+    """Return how often a column has fallen up to each row."""
+    known = np.flatnonzero(np.isfinite(cells))
+    counts = np.zeros(len(cells))
+    counts[known[1:]] = np.cumsum(np.diff(cells[known]) < 0)
+    return counts
 
 
 def _cut(text: str, part: str) -> str:

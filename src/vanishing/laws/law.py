@@ -201,12 +201,28 @@ class Law:
     ) -> tuple[list[Term], list[Term]]:
         if self.is_product:
             return _write_product(self, write_number, write_name)
+        if (mean := self._find_mean()) is not None:
+            letters = [name for name in map(write_name, self.names)]
+            others = ", ".join(letters[j] for j in np.flatnonzero(self.involved) if j != mean)
+            word = "mean" if write_name is plain_symbol else r"\operatorname{mean}"
+            return [Term(False, "", [(letters[mean], 1)])], [Term(False, "", [(f"{word}({others})", 1)])]
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return (
             self._write_terms(left, sign, write_number, write_name),
             self._write_terms(right, -sign, write_number, write_name),
         )
+
+    def _find_mean(self) -> int | None:
+        """Return the column that is the mean of the others, if the law says that."""
+        n_others = len(self.coefficients) - 1
+        if self.degree != 1 or self.logs is not None or self.n_derived or n_others < 2:
+            return None
+        scaled = self.coefficients / self.coefficients[np.argmin(np.abs(self.coefficients))]
+        (means,) = np.nonzero(scaled == -n_others)
+        if len(means) != 1 or (scaled == 1).sum() != n_others or not self.exponents.any(axis=1).all():
+            return None
+        return int(np.argmax(self.exponents[means[0]]))
 
     @property
     def is_product(self) -> bool:

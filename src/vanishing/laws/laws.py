@@ -471,10 +471,21 @@ def discover(
         # Each column whose blanks are zeros is to be named, and together they save ten bits.
         cost = ENOUGH_BITS + len(zeros) * math.log2(len(table.names))
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
-        before, after = (sum(law.bits or 0.0 for law in laws) for laws in (found, again))
-        if after > before + cost:
+        if _sum_bits(again) > _sum_bits(found) + cost:
             return again
     return found
+
+
+def _sum_bits(laws: Laws) -> float:
+    """Return the bits of laws: a column that the row before tells is told by one law, not by two.
+
+    balance = previous balance + credit holds where debit is blank, and the other way round.
+    """
+    best: dict[object, float] = {}
+    for k, law in enumerate(laws):
+        key = k if law.target is None else law.target
+        best[key] = max(best.get(key, 0.0), law.bits or 0.0)
+    return sum(best.values())
 
 
 def _find_laws(
@@ -497,8 +508,7 @@ def _find_laws(
             f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         )
     else:
-        keys = Keys(n_rows, table.labels, dict(zip(table.names, values.T, strict=True)))
-        derivation = Deriver(values, table.names, keys).derive(in_order=table.in_order)
+        derivation = _derive(table, values)
         search = _Search(
             table, spreads, max_degree, noise, random_state, deadline, callback, derivation
         )
@@ -555,11 +565,26 @@ def _fill_zeros(
         blanks[:, j] &= ~strays[name]
     is_stray = np.isnan(table.values) & ~blanks
     found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
+    if blanks.any():
+        found = sorted({*found, *_find_zeros_of_chains(table, np.where(blanks, 0.0, table.values))})
     for j in found:
         filled.values[blanks[:, j], j] = 0.0
     names = tuple(table.names[j] for j in found)
     filled.notes.append(f"blanks in {join([printable(name) for name in names])} count as 0")
     return filled, names
+
+
+def _find_zeros_of_chains(table: NumericTable, filled: FloatArray) -> set[int]:
+    """Return the columns with blanks that are added to the row before if blanks are zeros."""
+    blank = set(np.flatnonzero(np.isnan(table.values).any(axis=0)).tolist())
+    flows = [candidate.terms[2:] for candidate in _derive(table, filled).candidates]
+    return blank & {j for flow in flows for term in flow for j, _ in term}
+
+
+def _derive(table: NumericTable, values: FloatArray) -> Derivation:
+    """Return the derived columns of a table that laws pay for."""
+    keys = Keys(len(values), table.labels, dict(zip(table.names, values.T, strict=True)))
+    return Deriver(values, table.names, keys).derive(in_order=table.in_order)
 
 
 def _check_time_limit(time_limit: Any) -> None:

@@ -113,7 +113,11 @@ class Deriver:
         """Return the columns that a law pays for; those of other rows only if these are in order."""
         derivation = Derivation(len(self.names))
         if 2 <= len(self.varying) <= MOST_OF_TWO:
-            for found in (*(self._find_chains() if in_order else ()), *self._find_functions()):
+            chains = list(self._find_chains()) if in_order else []
+            # Time goes one way.
+            ways = [[each for each in chains if each.column.function == way] for way in ROWS]
+            way = max(ways, key=lambda found: sum(each.bits for each in found))
+            for found in (*way, *self._find_functions()):
                 derivation.add(found)
         return derivation
 
@@ -131,7 +135,7 @@ class Deriver:
         ]
 
     def _find_chains(self) -> Iterator[Found]:
-        """Yield the best law of each column that other rows tell."""
+        """Yield the best law of each column that rows before tell, and of each that rows after do."""
         variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
         flows = _Flows(self.values[self.probe], self.varying)
         n_tried = len(variants) * len(self.varying)
@@ -139,19 +143,23 @@ class Deriver:
             ranked: list[tuple[int, int, int, DerivedColumn, Flow]] = []
             for variant, before in variants:
                 for source, n_agree, flow in self._ask(flows, target, before):
+                    if source != target and variant.function != ROWS[0]:
+                        continue  # x = next y says that y = previous x
                     column = replace(variant, sources=(self.names[source],))
                     ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
             ranked.sort(key=lambda each: each[:3])
-            judged = [
-                found
-                for *_, column, flow in ranked[:MOST_JUDGED]
-                for starts in (False, True)
-                if (found := self._judge_chain(
-                    target, replace(column, starts_at_zero=starts), flow, n_tried
-                ))
-            ]  # fmt: skip
-            if judged:
-                yield max(judged, key=lambda each: each.bits)
+            for way in ROWS:
+                likely = [each for each in ranked if each[3].function == way][:MOST_JUDGED]
+                judged = [
+                    found
+                    for *_, column, flow in likely
+                    for starts in (False, True)
+                    if (found := self._judge_chain(
+                        target, replace(column, starts_at_zero=starts), flow, n_tried
+                    ))
+                ]  # fmt: skip
+                if judged:
+                    yield max(judged, key=lambda each: each.bits)
 
     def _ask(
         self, flows: "_Flows", target: int, before: IntArray
@@ -269,19 +277,17 @@ class Deriver:
         cells = column.compute(self.columns, self.keys)
         a, b = self.values[:, sources].T
         x = self.values[:, target]
-        rivals = [a, b] if function in ("max({}, {})", "min({}, {})") else [a - b, b - a]
         with np.errstate(invalid="ignore"):
-            # Each rival must fail in more rows than wrong cells explain, where the function holds.
             holds = np.abs(x - cells) <= SAME_NUMBER * (np.abs(a) + np.abs(b))
         nothing = np.zeros(len(x), dtype=bool)
         evidence = self._judge(target, cells, (), nothing, is_of_other_row=False)
         if evidence is None:
             return None
-        bits = evidence.bits - math.log2(n_tried)
-        for rival in rivals:
-            fails = holds & (cells != rival)
-            beside = self._judge(target, cells, (), ~fails, is_of_other_row=False)
-            bits = min(bits, -math.inf if beside is None else beside.bits)
+        # Where one side of the function is the same, it says no more than that side does.
+        sides = [a, b] if function.format("a", "b") in ("max(a, b)", "min(a, b)") else [a - b, b - a]
+        told = [holds & (cells != side) for side in sides]
+        gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
+        bits = min(evidence.bits, *gains) - math.log2(n_tried)
         return Found(bits, target, column, cells, ()) if bits > ENOUGH_BITS else None
 
 
@@ -319,9 +325,9 @@ class _Flows:
         """Yield how many rows agree with a flow from the last to the present cell, and the flow."""
         change, size = x - last, SAME_NUMBER * (np.abs(x) + np.abs(last))
         moving = np.flatnonzero(np.isfinite(change) & (change != 0))
-        first = moving[np.unique(np.linspace(0, len(moving) - 1, PROBE // 8).astype(np.intp))]
         if len(moving) < 2:
             return
+        first = moving[np.unique(np.linspace(0, len(moving) - 1, PROBE // 8).astype(np.intp))]
         free = np.flatnonzero(~self.used[:, target])
         with np.errstate(invalid="ignore"):
             for sign in (1.0, -1.0):
