@@ -107,7 +107,12 @@ def test_balances_by_account():
 def test_a_sum_that_starts_again_each_year(key):
     days = pd.date_range("2015-01-01", periods=72, freq="MS")
     sales = np.random.default_rng(0).integers(100, 2000, 72)
-    columns = {"date": days, "text": days.strftime("%d.%m.%Y"), "year": days.year, "month": days.month}
+    columns = {
+        "date": days,
+        "text": days.strftime("%d.%m.%Y"),
+        "year": days.year,
+        "month": days.month,
+    }
     frame = pd.DataFrame({key: columns[key], "sales": sales})
     frame["ytd"] = frame.groupby(days.year).sales.cumsum()
     group = {"date": "year of date", "text": "year of text", "year": "year"}

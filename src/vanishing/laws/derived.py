@@ -25,7 +25,7 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 #: The row above, and the one below for tables that begin with the last day.
 ROWS = ("previous {}", "next {}")
-#: Parts of a date by which people start a sum again, and how many characters of an ISO date tell it.
+#: Parts of a date by which people start a sum again: how many characters of an ISO date tell it.
 PARTS_OF_DATES = {"year": 4, "month": 7}
 
 #: What groups of rows are in which a column of numbers does not fall.
@@ -123,9 +123,11 @@ class DerivedColumn:
         cells = [(each, other) if place == 0 else (other, each) for each in tried]
         function = FUNCTIONS[self.function]
         size = abs(value) + abs(other)
-        found = [float(function(*map(np.float64, each))) for each in cells]
+        found = [float(function(*np.array(each)[:, None])[0]) for each in cells]
         return [
-            each for each, back in zip(tried, found, strict=True) if abs(back - value) <= 1e-9 * size
+            each
+            for each, back in zip(tried, found, strict=True)
+            if abs(back - value) <= 1e-9 * size
         ]
 
 

@@ -39,9 +39,9 @@ def check_derived(
     both = both.read_digits(joined)
     with np.errstate(over="ignore", invalid="ignore"):
         scores, lacking = both.scores(joined), both.lack(joined)
-    suspects = ~(np.abs(scores[:, :own]) <= checker.threshold) | lacking[:, :own]
+    suspects = np.any(~(np.abs(scores[:, :own]) <= checker.threshold) | lacking[:, :own], axis=1)
     found: list[BrokenRow] = []
-    for row in table.order[suspects.any(axis=1)[table.order]].tolist():
+    for row in table.order[np.asarray(suspects)[table.order]].tolist():
         with np.errstate(over="ignore", invalid="ignore"):
             for each in both.examine(table.join(row), row, row_names[row]):
                 found.append(each)
@@ -213,7 +213,7 @@ class _JoinedChecker(Checker):
             if not found.fixes:
                 # The row after it has a wrong cell, too.
                 alone = replace(self, laws=self.laws[:n_laws], numbers=self.numbers[:n_laws])
-                found = alone._translate(alone.explain(x, row, name))
+                found = self._translate(alone.explain(x, row, name))
             yield found
 
     def _translate(self, found: BrokenRow) -> BrokenRow:

@@ -170,9 +170,9 @@ class Law:
         """
         if self.target is not None:
             powers = self._letters[:, self.names.index(self.target)]
-            (left,) = found if len(found := np.flatnonzero(powers).tolist()) == 1 else [-1]
-            if left >= 0 and self._letters[left].sum() == 1:
-                return [left], [i for i in range(len(powers)) if i != left]
+            found = np.flatnonzero(powers).tolist()
+            if len(found) == 1 and self._letters[found[0]].sum() == 1:
+                return found, [i for i in range(len(powers)) if i != found[0]]
         positive = [i for i, value in enumerate(self.coefficients) if value > 0]
         negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
         if not positive or not negative:
@@ -202,10 +202,12 @@ class Law:
         if self.is_product:
             return _write_product(self, write_number, write_name)
         if (mean := self._find_mean()) is not None:
-            letters = [name for name in map(write_name, self.names)]
+            letters = list(map(write_name, self.names))
             others = ", ".join(letters[j] for j in np.flatnonzero(self.involved) if j != mean)
             word = "mean" if write_name is plain_symbol else r"\operatorname{mean}"
-            return [Term(False, "", [(letters[mean], 1)])], [Term(False, "", [(f"{word}({others})", 1)])]
+            return [Term(False, "", [(letters[mean], 1)])], [
+                Term(False, "", [(f"{word}({others})", 1)])
+            ]
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return (
@@ -220,7 +222,11 @@ class Law:
             return None
         scaled = self.coefficients / self.coefficients[np.argmin(np.abs(self.coefficients))]
         (means,) = np.nonzero(scaled == -n_others)
-        if len(means) != 1 or (scaled == 1).sum() != n_others or not self.exponents.any(axis=1).all():
+        if (
+            len(means) != 1
+            or (scaled == 1).sum() != n_others
+            or not self.exponents.any(axis=1).all()
+        ):
             return None
         return int(np.argmax(self.exponents[means[0]]))
 
@@ -240,7 +246,9 @@ class Law:
         found = []
         log = "log" if write_name is plain_symbol else r"\log"
         letters = [write_name(name) for name in self.names]
-        if self.n_derived and write_name is plain_symbol:  # previous balance, not [previous balance]
+        if (
+            self.n_derived and write_name is plain_symbol
+        ):  # previous balance, not [previous balance]
             letters[-self.n_derived :] = self.names[-self.n_derived :]
         letters += [f"{log}({letter})" for letter in letters]
         for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):

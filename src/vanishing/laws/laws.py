@@ -171,7 +171,10 @@ class Laws(Equations):
     def _checker(self) -> Checker:
         given = np.asarray(self.noise, dtype=float) if np.ndim(self.noise) else None
         # A derived column has the unit of its first source.
-        places = [*range(len(self.names)), *(self.names.index(each.sources[0]) for each in self.derived)]
+        places = [
+            *range(len(self.names)),
+            *(self.names.index(each.sources[0]) for each in self.derived),
+        ]
         return Checker(
             self.equations, self.spreads[places], self.ranges[:, places], self.whole[places],
             self.n_rows, None if self.units is None else self.units[places],

@@ -110,7 +110,7 @@ class Deriver:
                             > np.nanmin(values[:, j], initial=np.inf)]  # fmt: skip
 
     def derive(self, *, in_order: bool = True) -> Derivation:
-        """Return the columns that a law pays for; those of other rows only if these are in order."""
+        """Return the columns that laws pay for; those of other rows if these are in order."""
         derivation = Derivation(len(self.names))
         if 2 <= len(self.varying) <= MOST_OF_TWO:
             chains = list(self._find_chains()) if in_order else []
@@ -135,7 +135,7 @@ class Deriver:
         ]
 
     def _find_chains(self) -> Iterator[Found]:
-        """Yield the best law of each column that rows before tell, and of each that rows after do."""
+        """Yield the best law of each column that rows before tell, or rows after."""
         variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
         flows = _Flows(self.values[self.probe], self.varying)
         n_tried = len(variants) * len(self.varying)
@@ -284,7 +284,9 @@ class Deriver:
         if evidence is None:
             return None
         # Where one side of the function is the same, it says no more than that side does.
-        sides = [a, b] if function.format("a", "b") in ("max(a, b)", "min(a, b)") else [a - b, b - a]
+        sides = (
+            [a, b] if function.format("a", "b") in ("max(a, b)", "min(a, b)") else [a - b, b - a]
+        )
         told = [holds & (cells != side) for side in sides]
         gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
         bits = min(evidence.bits, *gains) - math.log2(n_tried)
@@ -301,7 +303,9 @@ class _Flows:
         self.terms += [((i, 1), (j, 1)) for i, j in pairs]
         factors = np.array([(i, j) for i, j in pairs], dtype=np.intp).reshape(-1, 2).T
         empty = np.zeros((len(values), 1))
-        cells = np.hstack([values[:, columns], values[:, factors[0]] * values[:, factors[1]], empty])
+        cells = np.hstack(
+            [values[:, columns], values[:, factors[0]] * values[:, factors[1]], empty]
+        )
         none = len(self.terms)
         chosen = [(i, none, none, 1, 1) for i in range(len(self.terms))]
         for n_terms in (2, 3) if n_columns <= MOST_OF_THREE else (2,):
@@ -311,13 +315,13 @@ class _Flows:
                     chosen.append((*padded, *(*signs, 1)[:2]))  # type: ignore[arg-type]
         self.places = np.array([each[:3] for each in chosen], dtype=np.intp)
         self.signs = np.array([(1, *each[3:]) for each in chosen], dtype=float)
-        self.sums = sum(
-            cells[:, self.places[:, k]] * self.signs[:, k] for k in range(3)
-        )  # type: ignore[assignment]
+        self.sums = np.sum(
+            [cells[:, self.places[:, k]] * self.signs[:, k] for k in range(3)], axis=0
+        )
         used = np.zeros((none + 1, values.shape[1]), dtype=bool)
         for i, term in enumerate(self.terms):
             used[i, [j for j, _ in term]] = True
-        self.used: BoolArray = used[self.places].any(axis=1)
+        self.used: BoolArray = np.asarray(used[self.places].any(axis=1))
 
     def match(
         self, x: FloatArray, last: FloatArray, rows: IntArray, target: int

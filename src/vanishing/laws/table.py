@@ -182,8 +182,8 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
         columns[name] = problem or _problem(values.dtype) or _numbers(column, values)
         if columns[name] is None and (listed := _list_texts(values)) is not None:
             cells[name] = listed
-        elif isinstance(problem := columns[name], str) and problem == "dates":
-            dates[str(name)] = _list_dates(_as_numpy(column))
+        elif isinstance(columns[name], str) and columns[name] == "dates":
+            dates |= _list_dates(str(name), column)
     # Numbers that are texts are read as those of files are.
     summaries = [CellSummary(each) for each in cells.values()]
     kinds = find_kinds(summaries, decide_decimal(summaries))
@@ -211,13 +211,14 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     return table
 
 
-def _list_dates(values: Any) -> Any:
-    """Return dates as texts, empty where one is missing."""
+def _list_dates(name: str, column: Any) -> dict[str, Any]:
+    """Return the name and the dates of a column as texts, empty where one is missing."""
     try:
+        values = _as_numpy(column)
         texts = np.datetime_as_string(values.astype("datetime64[s]"))
-    except (TypeError, ValueError):
-        texts = np.array(["" if each is None else str(each) for each in values.tolist()])
-    return np.where(texts == "NaT", "", texts).astype(object)
+    except (TypeError, ValueError, OverflowError):  # beyond the year 9999, or durations
+        return {}
+    return {name: np.where(texts == "NaT", "", texts).astype(object)}
 
 
 def _as_numpy(column: Any) -> Any:
