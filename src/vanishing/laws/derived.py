@@ -173,8 +173,13 @@ class Keys:
             if all(len(_YEAR.findall(text)) == 1 for text in texts if text):
                 keys += [(name, part) for part in self._list_parts(texts)]
         for name, cells in self.columns.items():
-            if (np.isnan(cells) | (cells == np.round(cells))).all():
-                keys += [(name, ""), (name, CYCLE)]
+            if (cells == np.round(cells)).all():
+                steps = np.diff(cells)
+                # Years and ids stand together, and a cycle begins with the smallest number.
+                if (steps != 0).sum() + 1 == len(np.unique(cells)):
+                    keys.append((name, ""))
+                elif (cells[1:][steps < 0] == cells.min()).all() and (steps > 0).any():
+                    keys.append((name, CYCLE))
         found = []
         for key in keys:
             known = self[key][self[key] >= 0]

@@ -126,7 +126,8 @@ class Deriver:
     def _list_variants(self) -> list[DerivedColumn]:
         """Return the ways in which a row has one before it, for a column without a name."""
         groups = self.keys.list_groups()
-        by = [(), *((key,) for key in groups), *combinations(groups, 2)]
+        pairs = [each for each in combinations(groups, 2) if each[0][0] in self.keys.labels]
+        by = [(), *((key,) for key in groups), *pairs]
         sides = [(function, "") for function in ROWS]
         sides += [(ROWS[0], order) for order in self.keys.list_orders()]
         return [
@@ -146,6 +147,11 @@ class Deriver:
                     if source != target and variant.function != ROWS[0]:
                         continue  # x = next y says that y = previous x
                     column = replace(variant, sources=(self.names[source],))
+                    terms = {self.names[j] for term, _ in flow for j, _ in term}
+                    if not {name for name, _ in variant.by}.isdisjoint(
+                        {*terms, self.names[target], *column.sources}
+                    ):
+                        continue  # groups of amounts that happen to be equal
                     ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
             ranked.sort(key=lambda each: each[:3])
             for way in ROWS:
