@@ -166,6 +166,8 @@ class Check:
         All columns of the table, also those of text; empty if rows were not checked.
     gaps : mapping of str to int array
         Numbers of the rows that lack a cell, for each column of the laws that has such rows.
+    sources : tuple of str
+        Columns that others are computed from, such as the previous balance by account.
     """
 
     laws: Sequence[Law]
@@ -174,6 +176,7 @@ class Check:
     unchecked: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
     gaps: Mapping[str, IntArray] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -199,7 +202,7 @@ class Check:
     @property
     def in_no_law(self) -> tuple[str, ...]:
         """Columns of the table that no law speaks about."""
-        used = {name for law in self.laws for name in law.columns}
+        used = {name for law in self.laws for name in law.columns} | set(self.sources)
         return tuple(name for name in self.columns if name not in used)
 
     @property

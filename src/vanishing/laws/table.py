@@ -28,6 +28,7 @@ class NumericTable:
 
     ``notes`` are sentences about what was set aside, ``texts`` what cells hold that are not
     numbers, by the place of the row and the column, and ``set_aside`` the columns of other kinds.
+    ``labels`` are the cells of the latter, as texts. If rows were drawn, they are not ``in_order``.
     """
 
     values: FloatArray
@@ -36,6 +37,8 @@ class NumericTable:
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     set_aside: list[str] = field(default_factory=list)
+    labels: dict[str, Any] = field(default_factory=dict)
+    in_order: bool = True
 
     def __post_init__(self) -> None:
         self.sample_weight: FloatArray = np.ones(len(self.values))
@@ -162,7 +165,7 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     }
     notes = describe_reading(read)
     aside = [each.name for each in read.set_aside]
-    return NumericTable(read.values, names, rows, notes, texts, aside)
+    return NumericTable(read.values, names, rows, notes, texts, aside, dict(read.texts))
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -170,6 +173,7 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     _refuse_equal_names([str(label) for label in labels])
     columns: dict[Any, FloatArray | str | None] = {}
     cells: dict[Any, list[str | None]] = {}
+    dates: dict[str, Any] = {}
     for name in labels:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
@@ -178,6 +182,8 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
         columns[name] = problem or _problem(values.dtype) or _numbers(column, values)
         if columns[name] is None and (listed := _list_texts(values)) is not None:
             cells[name] = listed
+        elif isinstance(columns[name], str) and columns[name] == "dates":
+            dates |= _list_dates(str(name), column)
     # Numbers that are texts are read as those of files are.
     summaries = [CellSummary(each) for each in cells.values()]
     kinds = find_kinds(summaries, decide_decimal(summaries))
@@ -197,7 +203,22 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     table.texts = {
         (i, str(name)): text for name, each in written.items() for i, text in each.strays
     }
+    table.labels = dates | {
+        str(name): np.array([text or "" for text in each], dtype=object)
+        for name, each in cells.items()
+        if name not in written
+    }
     return table
+
+
+def _list_dates(name: str, column: Any) -> dict[str, Any]:
+    """Return the name and the dates of a column as texts, empty where one is missing."""
+    try:
+        values = _as_numpy(column)
+        texts = np.datetime_as_string(values.astype("datetime64[s]"))
+    except (TypeError, ValueError, OverflowError):  # beyond the year 9999, or durations
+        return {}
+    return {name: np.where(texts == "NaT", "", texts).astype(object)}
 
 
 def _as_numpy(column: Any) -> Any:
@@ -299,7 +320,8 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
     if len(kept) < n_rows:
         notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
     names = source.feature_names or tuple(f"x{j}" for j in range(kept.shape[1]))
-    return NumericTable(kept, list(names), numbers.tolist(), notes)
+    in_order = len(kept) == n_rows
+    return NumericTable(kept, list(names), numbers.tolist(), notes, in_order=in_order)
 
 
 def whole_columns(values: FloatArray) -> BoolArray:

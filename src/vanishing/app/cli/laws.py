@@ -93,6 +93,7 @@ def laws(
     elif output.out != "-":
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
+        used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         if used and (unused := [name for name in found.names if name not in used]):
             from vanishing.equations.text import join
 
@@ -191,8 +192,6 @@ def check(
 
 def check_strays(found: Any, table: Any) -> Any:
     """Return a check of the cells alone that are not numbers; laws say what they should be."""
-    from dataclasses import replace
-
     from vanishing.laws.check import Check, list_texts
 
     texts = {(each.row - 1, each.column): each.text for each in table.strays}
@@ -202,13 +201,10 @@ def check_strays(found: Any, table: Any) -> Any:
     names = [table.row_name(i) for i in range(len(table))]
     if found is None:
         return list_texts(texts, names)
-    checked = found.check(
-        _take_columns(found, table)[rows],
-        row_names=[names[i] for i in rows],
-        texts={(rows.index(row), column): text for (row, column), text in texts.items()},
-    )
+    # All rows, since laws may speak of the row before.
+    checked = found.check(table, row_names=names, texts=texts)
     kept = [each for each in checked.rows if any(fix.text for fix in each.fixes)]
-    return Check(checked.laws, [replace(each, row=rows[each.row]) for each in kept], len(table))
+    return Check(checked.laws, kept, len(table))
 
 
 def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:
@@ -293,7 +289,7 @@ def _show_laws(found: Any, lines: list[str]) -> None:
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
-    names = list(found.names)
+    names = [*found.names, *(each.name for each in getattr(found, "derived", ()))]
     return {
         "summary": found.summary(),
         "noise": found.noise,
@@ -328,6 +324,17 @@ def _laws_record(found: Any) -> dict[str, Any]:
                 ],
             }
             for law in _list(found)
+        ],
+        "derived": [
+            {
+                "name": each.name,
+                "function": each.function,
+                "sources": list(each.sources),
+                "by": [{"column": column, "part": part} for column, part in each.by],
+                "order": each.order,
+                "starts_at_zero": each.starts_at_zero,
+            }
+            for each in getattr(found, "derived", ())
         ],
         "notes": list(found.notes),
     }
