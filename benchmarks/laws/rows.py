@@ -1,12 +1,12 @@
 """Laws of other rows and functions of a row: ``python -m benchmarks.laws.rows``.
 
 Writes ``rows_results.md`` and ``rows_results.json`` beside this file. There are 100 tables of each
-kind by default (``--tables``), of 40 to 200 rows. Two cells are wrong in each: one amount and one balance, or two cells of a
-function, in rows that are not neighbors. ``discover`` and ``Laws.check`` are given the table with
-the wrong cells. A law is found if it is the expected text, and an error is located if its row is
-named, and its cell is the fix or one of the alternatives. Blanks are 2 % of all numbers. Tables
-without a law are random walks, chains whose rows are shuffled, and random numbers with a category.
-"""
+kind by default (``--tables``), of 40 to 200 rows. Two cells are wrong in each: one amount and one
+balance, or two cells of a function, in rows that are not neighbors. ``discover`` and ``Laws.check``
+are given the table with the wrong cells. A law is found if it is the expected text, and an error is
+located if its row is named, and its cell is the fix or one of the alternatives. Blanks are 2 % of
+all numbers. Tables without a law are random walks, chains whose rows are shuffled, and random
+numbers with a category. """
 
 import argparse
 import time

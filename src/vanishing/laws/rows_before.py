@@ -17,18 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import SAME_NUMBER, Candidate, Term, measure_structure
 from vanishing.laws.cells import Cells
 from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn, Keys
-from vanishing.laws.model import (
-    ENOUGH_BITS,
-    SAME_NUMBER,
-    Candidate,
-    Evidence,
-    Term,
-    is_sound,
-    judge,
-    measure_structure,
-)
+from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
+from vanishing.laws.soundness import is_sound
 from vanishing.levels import BLOCK
 
 #: Rows that are asked whether a derived column is worth a judgment; most of them must agree. An
