@@ -497,6 +497,10 @@ class OpenTable(ABC):
     def texts(self, column: int) -> Texts:
         """Return a column as text."""
 
+    def read_texts(self, names: Sequence[str]) -> Columns:
+        """Return columns as texts, by name."""
+        return {name: self.texts(self.shown_names.index(name)) for name in names}
+
     @abstractmethod
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
         """Return those of the columns that are not numeric, each with an example and its row."""

@@ -366,6 +366,8 @@ class Table:
         What was guessed of the layout and the numbers.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
+    read_aside : callable
+        Returns the columns that were set aside, as texts by name.
     """
 
     values: FloatArray
@@ -380,6 +382,7 @@ class Table:
     n_above: int = 0
     notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
+    read_aside: Callable[[], Columns] = dict
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -452,6 +455,7 @@ class Table:
             row_ids=None if self.row_ids is None else self.row_ids[kept],
             rows=self.rows[kept],
             labels=None if self.labels is None else self.labels[kept],
+            read_aside=lambda: {name: texts[kept] for name, texts in self.read_aside().items()},
         )
 
 
@@ -545,6 +549,7 @@ def take_columns(
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
+        read_aside=lambda: opened.read_texts([each.name for each in set_aside]),
     )
 
 

@@ -4,7 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Annotated, Any
 
@@ -23,6 +23,7 @@ from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
+from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
 #: Rows below which nothing is a law: four points lie on some short curve.
@@ -60,6 +61,8 @@ class Laws(Equations):
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
     zeros : tuple of str
         Columns whose blank cells count as 0.
+    totals : tuple of TotalRow
+        Rows that are sums of others; they are kept out of the equations.
     """
 
     equations: tuple[Law, ...]
@@ -73,6 +76,7 @@ class Laws(Equations):
     units: Annotated[FloatArray | None, "names"] = None
     proportional: bool = False
     zeros: tuple[str, ...] = ()
+    totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -109,7 +113,8 @@ class Laws(Equations):
         """Find the rows that break the laws, and the cells that break them.
 
         A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
-        the rounding or the noise of their cells are not broken.
+        the rounding or the noise of their cells are not broken. If there are ``totals``, those of X
+        are looked for, and checked instead of the laws in these rows.
 
         Parameters
         ----------
@@ -143,10 +148,17 @@ class Laws(Equations):
                     f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
-        found = self._checker.check(
-            values, names, callback, table.texts if texts is None else texts
-        )
+        texts = table.texts if texts is None else texts
+        if not _has_names(X):
+            table.names = list(self.names)
+        totals = _find_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
+        if totals.rows:
+            found = check_totals(totals, table, values, names, texts, self._checker, callback)
+            rows = [each.row for each in totals.rows]
+            gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
+        else:
+            found = self._checker.check(values, names, callback, texts)
         return replace(
             found,
             columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
@@ -229,10 +241,12 @@ class Laws(Equations):
         str
         """
         where = f"{len(self.names)} columns of {self.n_rows} rows"
+        n_totals = len(self.totals)
+        more = f"; {n_totals} total row{'s' * (n_totals > 1)}" if n_totals else ""
         if not self.equations:
-            return f"No law found in {where}."
+            return f"No law found in {where}{more}."
         count = "One law" if len(self.equations) == 1 else f"{len(self.equations)} laws"
-        return f"{count} in {where}; {self._noise_text()}."
+        return f"{count} in {where}; {self._noise_text()}{more}."
 
     def lines(self, *, numbered: bool = False) -> list[str]:
         """Return the laws with their evidence as lines of text.
@@ -308,6 +322,11 @@ class Laws(Equations):
         ax.set_ylim(len(self.equations) - 0.3, -0.6)
         ax.set_title(self.summary(), fontsize="medium", loc="left")
         return ax
+
+
+def _find_totals(table: NumericTable) -> Totals:
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    return find_totals(values, table.names, table.row_names, table.read_labels())
 
 
 def _has_names(X: Any) -> bool:
@@ -427,6 +446,12 @@ def discover(
         lambda row: f"row {table.row_names[row]}",
     )  # fmt: skip
     _check_noise(noise, len(table.names))
+    totals = _find_totals(table)
+    details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
+    if totals.rows:
+        table.keep_rows(details)
+        table.notes.append(totals.describe())
+        beside = {name: each[details] for name, each in beside.items()}
     filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
@@ -435,8 +460,11 @@ def discover(
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         before, after = (sum(law.bits or 0.0 for law in laws) for laws in (found, again))
         if after > before + cost:
-            return again
-    return found
+            found = again
+    if not totals.rows:
+        return found
+    equations = [replace(law, rows=details[law.rows]) for law in found]
+    return replace(found, equations=tuple(equations), totals=totals.rows)
 
 
 def _find_laws(
@@ -537,10 +565,10 @@ def _set_aside(table: NumericTable) -> None:
 
     The latter differ in digits that floating-point numbers do not have.
     """
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)
     kept = np.flatnonzero(table.sample_weight > 0)
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
-    table.sample_weight = table.sample_weight[kept]
-    table.row_names = [table.row_names[i] for i in kept.tolist()]
+    if len(kept) < len(table.values):
+        table.keep_rows(kept)
     is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
     for j in reversed(np.flatnonzero(is_empty).tolist()):
         table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    move_to_host,
+    require_dense,
+)
 from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_numbers, find_kinds
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
@@ -27,7 +33,8 @@ class NumericTable:
     """Numbers with names; NaN where one is missing.
 
     ``notes`` are sentences about what was set aside, ``texts`` what cells hold that are not
-    numbers, by the place of the row and the column, and ``set_aside`` the columns of other kinds.
+    numbers, by the place of the row and the column, ``set_aside`` the columns of other kinds, and
+    ``read_aside`` returns these as texts.
     """
 
     values: FloatArray
@@ -36,6 +43,7 @@ class NumericTable:
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     set_aside: list[str] = field(default_factory=list)
+    read_aside: Callable[[], Mapping[str, Any]] = dict
 
     def __post_init__(self) -> None:
         self.sample_weight: FloatArray = np.ones(len(self.values))
@@ -57,6 +65,34 @@ class NumericTable:
         self.values = self.values[:, kept]
         self.names = [self.names[j] for j in kept]
         self.notes.append(note)
+
+    def keep_rows(self, kept: IntArray) -> None:
+        """Leave out all other rows."""
+        places = {row: place for place, row in enumerate(kept.tolist())}
+        self.values, self.sample_weight = self.values[kept], self.sample_weight[kept]
+        self.row_names = [self.row_names[i] for i in kept.tolist()]
+        self.texts = {
+            (places[row], name): text for (row, name), text in self.texts.items() if row in places
+        }
+        read_aside = self.read_aside
+        self.read_aside = lambda: {
+            name: [texts[i] for i in kept.tolist()] for name, texts in read_aside().items()
+        }
+
+    def read_labels(self) -> dict[str, list[str]]:
+        """Return what rows are called: columns of text, cells that are not numbers, names."""
+        labels = {
+            name: ["" if each is None or each != each else str(each) for each in texts]
+            for name, texts in self.read_aside().items()
+        }
+        written = [""] * len(self.values)
+        for (row, _), text in self.texts.items():
+            written[row] = f"{written[row]} {text}"
+        if any(written):
+            labels["cells that are not numbers"] = written
+        if any(isinstance(name, str) and not name.isdecimal() for name in self.row_names):
+            labels["names of rows"] = [str(name) for name in self.row_names]
+        return labels
 
 
 def take_table(
@@ -162,7 +198,7 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     }
     notes = describe_reading(read)
     aside = [each.name for each in read.set_aside]
-    return NumericTable(read.values, names, rows, notes, texts, aside)
+    return NumericTable(read.values, names, rows, notes, texts, aside, read.read_aside)
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -197,6 +233,7 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     table.texts = {
         (i, str(name)): text for name, each in written.items() for i, text in each.strays
     }
+    table.read_aside = lambda: {str(name): cells[name] for name in cells if name not in written}
     return table
 
 

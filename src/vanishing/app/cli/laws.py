@@ -179,6 +179,8 @@ def check(
         return Exit.DONE
     if checked.broken.any() or checked.has_texts:
         return Exit.ANOMALIES
+    if checked.n_totals:
+        return Exit.DONE
     if not len(found) or len(checked.unchecked) == len(table):
         reason = "every row lacks cells that the laws need" if len(found) else "there are no laws"
         remedy = "fill in the cells" if len(found) else "pass a table that has some as --train"
@@ -196,6 +198,8 @@ def check_strays(found: Any, table: Any) -> Any:
     from vanishing.laws.check import Check, list_texts
 
     texts = {(each.row - 1, each.column): each.text for each in table.strays}
+    totals = {each.row for each in getattr(found, "totals", ())}  # they are called so
+    texts = {cell: text for cell, text in texts.items() if cell[0] not in totals}
     rows = sorted({row for row, _ in texts})
     if not rows:
         return Check(())
@@ -329,6 +333,17 @@ def _laws_record(found: Any) -> dict[str, Any]:
             }
             for law in _list(found)
         ],
+        "totals": [
+            {
+                "row": each.row + 1,
+                "name": each.name,
+                "of": each.of,
+                "rows": (each.members + 1).tolist(),
+                "columns": list(each.columns),
+                "level": each.level,
+            }
+            for each in getattr(found, "totals", ())
+        ],
         "notes": list(found.notes),
     }
 
@@ -341,7 +356,7 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     nan = float("nan")
     for found in checked:
         shared = {
-            "law": "; ".join(str(checked.laws[k]) for k in found.laws),
+            "law": checked.name_laws(found),
             "alternatives": "; ".join(
                 f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives
             ),
@@ -399,6 +414,6 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
 
 
 def _note_rest(data: str, found: Any, output: Output) -> None:
-    if not len(found):
+    if not len(found) and not getattr(found, "totals", ()):
         note(f"try: vanishing detect {data} finds rows that are unlike the others")
     note_files(output.out, output.report)

@@ -238,6 +238,7 @@ def read_table(
             where=opened.where,
             strays=strays,
             first_line=opened.find_first_line(len(values)),
+            read_aside=lambda: opened.read_texts([each.name for each in aside]),
         )
     if gaps == "keep":
         return table
