@@ -340,15 +340,15 @@ class _Search:
     ) -> BoolArray:
         """Return columns in which the only total that is not the sum must be a wrong sum.
 
-        It is nearer to the sum than to any of the cells that it adds up, and most cells of its row
-        are sums. A mean, a price or a year is not.
+        It is nearer to the sum than to any of the cells that it adds up, and half of the cells of
+        its row are sums. A mean, a price or a year is not.
         """
         found = np.zeros(self.n_columns, dtype=bool)
         for j in np.flatnonzero(~summed & ((right < 0).sum(axis=0) == 1)).tolist():
             k = int(np.argmin(right[:, j]))
             cell, added = self.values[rows[k].row, j], self.parts[0][rows[k].members, j]
             is_near = abs(cell - added.sum()) < np.abs(cell - added).min()
-            found[j] = is_near and (right[k][summed] > 0).sum() > (right[k] < 0).sum()
+            found[j] = is_near and (right[k][summed] > 0).sum() >= (right[k] < 0).sum()
         return found
 
     def _measure_name(self, is_named: bool) -> float:
