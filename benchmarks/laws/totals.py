@@ -11,8 +11,8 @@ a column of text that says "Subtotal" and "Total":
 Each table is looked at as it is, with a total that is off by a random amount, and with a row that
 is. *Found* are tables whose total rows are all recognized, and nothing else is. *Located* are
 errors of which ``check`` names the row, or, for a wrong cell of a row, the row or its total;
-*alarms* are other rows that it names. Nulls are whole numbers, amounts, random walks, multiples of one column,
-and the tables above with shuffled rows; any total row is a false discovery there.
+*alarms* are other rows that it names. Nulls are whole numbers, amounts, random walks, multiples of
+one column, and the tables above with shuffled rows; any total row is a false discovery there.
 """
 
 import argparse
