@@ -110,8 +110,9 @@ def measure_null(kind: str, seed: int, number: int) -> dict[str, Any]:
         X = rng.integers(1, 100, n_rows)[:, None] * np.arange(1.0, n_columns + 1)
     else:
         X = make_table(KINDS[number % 3], rng)[0].sample(frac=1, random_state=number)
-        # A total below all rows is one in any order of these.
-        X = pd.concat([X[X["what"] != "item"], X[X["what"] == "item"]]).reset_index(drop=True)
+        # A total below all rows, or below all subtotals, is one in any order of these.
+        order = X["what"].map({"Total": 0, "Subtotal": 1, "item": 2})
+        X = X.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
     return {
         "kind": kind,
         "number": number,
