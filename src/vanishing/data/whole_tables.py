@@ -36,7 +36,7 @@ from vanishing.data.csv_files import (
     is_numeric,
     open_stream,
 )
-from vanishing.data.excel_files import read_sheet
+from vanishing.data.excel_files import list_sheets, read_sheet
 from vanishing.data.written_numbers import CellSummary, decide_decimal, is_number, read_texts
 from vanishing.polynomials.monomials import variable_names
 
@@ -203,6 +203,21 @@ def _is_excel(file: str | bytes) -> bool:
             return "xl/workbook.xml" in archive.namelist()
     except Exception:  # zipfile raises whatever a damaged directory leads to
         return False
+
+
+def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
+    """Return the sheets of a workbook with tables of numbers, and others; nothing for a file."""
+    file = os.fspath(file)
+    if not Path(file).is_file() or not zipfile.is_zipfile(file) or not _is_excel(file):
+        return [], []
+    content = Path(file).read_bytes()
+    _check_archive(content, file)
+    try:
+        return list_sheets(content, file)
+    except (TableError, ImportError):
+        raise
+    except Exception as error:  # openpyxl raises whatever its parsers do
+        raise TableError(f"{file} is not a readable Excel file: {error}") from error
 
 
 def _check_archive(content: bytes, where: str) -> None:

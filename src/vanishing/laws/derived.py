@@ -145,6 +145,11 @@ class Keys:
         self.columns = columns
         self._found: dict[Key, IntArray] = {}
 
+    def take(self, rows: IntArray) -> "Keys":
+        """Return those of some rows."""
+        labels = {name: np.asarray(each)[rows] for name, each in self.labels.items()}
+        return Keys(len(rows), labels, {name: each[rows] for name, each in self.columns.items()})
+
     def __getitem__(self, key: Key) -> IntArray:
         """Return the numbers of a key, in the order of its cells; -1 where one is blank."""
         if key not in self._found:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import compress
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
+from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
 #: Rows below which nothing is a law: four points lie on some short curve.
@@ -67,6 +69,8 @@ class Laws(Equations):
     derived : tuple of DerivedColumn
         Columns that the laws speak about and that are computed from other cells, such as the
         previous balance. In the laws, they come after the columns of the table.
+    totals : tuple of TotalRow
+        Rows that are sums of others; they are kept out of the equations.
     """
 
     equations: tuple[Law, ...]
@@ -81,6 +85,7 @@ class Laws(Equations):
     proportional: bool = False
     zeros: tuple[str, ...] = ()
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
+    totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -118,7 +123,8 @@ class Laws(Equations):
         """Find the rows that break the laws, and the cells that break them.
 
         A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
-        the rounding or the noise of their cells are not broken.
+        the rounding or the noise of their cells are not broken. If there are ``totals``, those of X
+        are looked for, and checked instead of the laws in these rows.
 
         Parameters
         ----------
@@ -152,15 +158,19 @@ class Laws(Equations):
                     f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
-        strays = table.texts if texts is None else texts
-        if self.derived:
-            keys = self._read_keys(values, table)
-            found = check_derived(
-                self._checker, self.derived, values, keys, names, callback, strays
-            )
-        else:
-            found = self._checker.check(values, names, callback, strays)
+        texts = table.texts if texts is None else texts
+        if not _has_names(X):
+            table.names = list(self.names)
+        totals = _find_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
+        if totals.rows:
+            found = check_totals(
+                totals, table, names, partial(self._check, values, table, names, texts, callback)
+            )
+            rows = [each.row for each in totals.rows]
+            gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
+        else:
+            found = self._check(values, table, names, texts, callback, np.arange(len(values)))
         return replace(
             found,
             columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
@@ -182,6 +192,26 @@ class Laws(Equations):
             None if given is None else given[places], self.proportional,
             choose_threshold(len(self.equations)),
         )  # fmt: skip
+
+    def _check(
+        self,
+        values: FloatArray,
+        table: NumericTable,
+        row_names: Sequence[Any],
+        texts: Mapping[tuple[int, str], str],
+        callback: Callable[[int], object] | None,
+        kept: IntArray,
+    ) -> Check:
+        """Check some rows, which are numbered by their places among these."""
+        places = {row: place for place, row in enumerate(kept.tolist())}
+        names = [row_names[i] for i in kept.tolist()]
+        strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
+        if not self.derived:
+            return self._checker.check(values[kept], names, callback, strays)
+        keys = self._read_keys(values, table).take(kept)
+        return check_derived(
+            self._checker, self.derived, values[kept], keys, names, callback, strays
+        )
 
     def _read_keys(self, values: FloatArray, table: NumericTable) -> Keys:
         """Return what tells the groups and the order of the rows of a table."""
@@ -270,10 +300,12 @@ class Laws(Equations):
         str
         """
         where = f"{len(self.names)} columns of {self.n_rows} rows"
+        n_totals = len(self.totals)
+        more = f"; {n_totals} total row{'s' * (n_totals > 1)}" if n_totals else ""
         if not self.equations:
-            return f"No law found in {where}."
+            return f"No law found in {where}{more}."
         count = "One law" if len(self.equations) == 1 else f"{len(self.equations)} laws"
-        return f"{count} in {where}; {self._noise_text()}."
+        return f"{count} in {where}; {self._noise_text()}{more}."
 
     def lines(self, *, numbered: bool = False) -> list[str]:
         """Return the laws with their evidence as lines of text.
@@ -350,6 +382,11 @@ class Laws(Equations):
         ax.set_ylim(len(self.equations) - 0.3, -0.6)
         ax.set_title(self.summary(), fontsize="medium", loc="left")
         return ax
+
+
+def _find_totals(table: NumericTable) -> Totals:
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    return find_totals(values, table.names, table.row_names, table.read_labels())
 
 
 def _has_names(X: Any) -> bool:
@@ -469,6 +506,12 @@ def discover(
         lambda row: f"row {table.row_names[row]}",
     )  # fmt: skip
     _check_noise(noise, len(table.names))
+    totals = _find_totals(table)
+    details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
+    if totals.rows:
+        table.keep_rows(details)
+        table.notes.append(totals.describe())
+        beside = {name: each[details] for name, each in beside.items()}
     filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
@@ -476,8 +519,11 @@ def discover(
         cost = ENOUGH_BITS + len(zeros) * math.log2(len(table.names))
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         if _sum_bits(again) > _sum_bits(found) + cost:
-            return again
-    return found
+            found = again
+    if not totals.rows:
+        return found
+    equations = [replace(law, rows=details[law.rows]) for law in found]
+    return replace(found, equations=tuple(equations), totals=totals.rows)
 
 
 def _sum_bits(laws: Laws) -> float:
@@ -634,11 +680,10 @@ def _set_aside(table: NumericTable) -> None:
 
     The latter differ in digits that floating-point numbers do not have.
     """
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)
     kept = np.flatnonzero(table.sample_weight > 0)
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
-    table.sample_weight = table.sample_weight[kept]
-    table.row_names = [table.row_names[i] for i in kept.tolist()]
-    table.labels = {name: np.asarray(each)[kept] for name, each in table.labels.items()}
+    if len(kept) < len(table.values):
+        table.keep_rows(kept)
     is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
     for j in reversed(np.flatnonzero(is_empty).tolist()):
         table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")

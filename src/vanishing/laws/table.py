@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    move_to_host,
+    require_dense,
+)
 from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_numbers, find_kinds
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
@@ -60,6 +66,31 @@ class NumericTable:
         self.values = self.values[:, kept]
         self.names = [self.names[j] for j in kept]
         self.notes.append(note)
+
+    def keep_rows(self, kept: IntArray) -> None:
+        """Leave out all other rows."""
+        places = {row: place for place, row in enumerate(kept.tolist())}
+        self.values, self.sample_weight = self.values[kept], self.sample_weight[kept]
+        self.row_names = [self.row_names[i] for i in kept.tolist()]
+        self.texts = {
+            (places[row], name): text for (row, name), text in self.texts.items() if row in places
+        }
+        self.labels = {name: np.asarray(each)[kept] for name, each in self.labels.items()}
+
+    def read_labels(self) -> dict[str, list[str]]:
+        """Return what rows are called: columns of text, cells that are not numbers, names."""
+        labels = {
+            name: ["" if each is None or each != each else str(each) for each in texts]
+            for name, texts in self.labels.items()
+        }
+        written = [""] * len(self.values)
+        for (row, _), text in self.texts.items():
+            written[row] = f"{written[row]} {text}"
+        if any(written):
+            labels["cells that are not numbers"] = written
+        if any(isinstance(name, str) and not name.isdecimal() for name in self.row_names):
+            labels["names of rows"] = [str(name) for name in self.row_names]
+        return labels
 
 
 def take_table(
