@@ -12,6 +12,8 @@ and the weight w of the largest likelihood. The floor keeps one exact law of lon
 outweighing everything else.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -30,8 +32,9 @@ class Cells:
     """The numbers of a table as laws see them; NaN where a cell is blank.
 
     ``resolution`` holds the units of the last digits of the columns, by default those of
-    ``values``, and ``noise`` their standard deviations, if these are known. ``varying`` columns
-    have more than one value; ``log_alone`` is log₂ p₀ of each cell, 0 where it is blank.
+    ``values``, and ``noise`` their standard deviations, if these are known. ``derived`` columns are
+    computed from others, such as the previous balance. ``varying`` columns have more than one
+    value; ``log_alone`` is log₂ p₀ of each cell, 0 where it is blank.
     """
 
     def __init__(
@@ -39,9 +42,11 @@ class Cells:
         values: FloatArray,
         resolution: FloatArray | None = None,
         noise: FloatArray | None = None,
+        derived: frozenset[int] = frozenset(),
     ) -> None:
         self.values = values
         self.noise = noise
+        self.derived = derived
         self.present: BoolArray = np.isfinite(values)
         if resolution is None:
             resolution = np.array([find_resolution(column) for column in values.T])
@@ -82,6 +87,18 @@ class Cells:
         off = np.abs(x - (padded[:-2] + padded[2:]) / 2)
         noise = np.hypot(robust_spread(np.concatenate([off, -off])), unit / np.sqrt(12))
         self.log_between[there, j] = np.log2(round_normal(off, noise, unit))
+
+    def count_choices(self, columns: Iterable[int]) -> int:
+        """Return how many columns an equation of some columns could have spoken of.
+
+        If none of them is derived from others, only those that are not.
+        """
+        is_derived = not self.derived.isdisjoint(columns)
+        return (
+            len(self.varying)
+            if is_derived
+            else int((~np.isin(self.varying, list(self.derived))).sum())
+        )
 
     def coarsen(self, column: int) -> float:
         """Return the resolution at which a cell is worth at most 30 bits."""

@@ -107,7 +107,7 @@ def judge(
     rows = complete[first]
     if _count_telling(candidate.evaluate_terms(cells.values[rows])) <= len(candidate.terms):
         return None
-    length = measure_structure(candidate, len(cells.varying))
+    length = measure_structure(candidate, cells.count_choices(candidate.columns))
     best: Evidence | None = None
     for target in sorted(columns if targets is None else targets):
         if not candidate.is_solvable(target) or np.ptp(cells.values[rows, target]) == 0:
@@ -438,7 +438,7 @@ def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray])
         for kept, told in ((is_exact, slope > 0), (is_rounded, is_told & (unit <= spread))):
             if (~kept & told).sum() <= 1 + told.sum() / 5:
                 gain = max(gain, -float(alone[kept & told].sum()))
-    return gain - measure_structure(candidate, len(cells.varying))
+    return gain - measure_structure(candidate, cells.count_choices(candidate.columns))
 
 
 def allow_errors(ratio: FloatArray, share: float) -> FloatArray:

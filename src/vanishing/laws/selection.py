@@ -4,6 +4,7 @@ import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from itertools import islice, permutations
 
 import numpy as np
@@ -37,10 +38,10 @@ MOST_ROWS = 1000
 class Selection:
     """Laws that are accepted one after the other, the one with most bits first."""
 
-    def __init__(self, cells: Cells, derived: frozenset[int] = frozenset()) -> None:
+    def __init__(self, cells: Cells) -> None:
         self.cells = cells
         #: Columns that are computed from others: they tell targets, and are none.
-        self.derived = derived
+        self.derived = cells.derived
         self.laws: list[Evidence] = []
         #: Bits that the laws save, row by row, by target.
         self.known: dict[int, FloatArray] = {}
@@ -85,7 +86,7 @@ class Selection:
 
     def _leave_out(self, law: Evidence) -> "Selection":
         """Return the other laws."""
-        others = Selection(self.cells, self.derived)
+        others = Selection(self.cells)
         for other in self.laws:
             if other is not law:
                 others.accept(other)
@@ -209,7 +210,8 @@ class Selection:
         """Say whether a shorter law of the same target has fewer bits where no cell is wrong."""
         lost = np.where(self._excuse(), 0.0, law.gains - found.gains).sum()
         lengths = [
-            measure_structure(each.candidate, len(self.cells.varying)) for each in (law, found)
+            measure_structure(each.candidate, self.cells.count_choices(each.candidate.columns))
+            for each in (law, found)
         ]
         return found.target == law.target and bool(lost > lengths[0] - lengths[1])
 
@@ -229,6 +231,23 @@ class Selection:
         known = np.isfinite(sizes) & (sizes > 0)
         off = np.abs(terms.sum(axis=1))
         return 2 * known.sum() > len(known) and bool((off <= SAME_NUMBER * sizes)[known].all())
+
+    def drop_refuted(self) -> None:
+        """Leave out laws that are broken in rows whose cells are all confirmed by other laws.
+
+        A wrong cell breaks every law that speaks of it. If other laws hold for all cells of a row
+        that breaks a law, the law is wrong and not the row.
+        """
+        for law in sorted(self.laws, key=lambda law: law.bits):
+            others = self._leave_out(law)
+            confirmed = law.broken.copy()
+            for column in set(law.candidate.columns) - self.derived:
+                confirmed &= np.any(
+                    [each.gains > 0 for each in others.laws if column in each.candidate.columns],
+                    axis=0,
+                )
+            if confirmed.any():
+                self.laws, self.known = others.laws, others.known
 
     def drop_implied(self) -> None:
         """Leave out laws that follow from the others, and only average the noise of a target."""
@@ -396,13 +415,13 @@ def select_laws(
     and equations be ``proposed`` already; only these speak of columns that are ``hidden``.
     """
     rng = np.random.default_rng(seed)
-    everything = Cells(values, noise=noise)
+    everything = Cells(values, noise=noise, derived=derived)
     cells = everything
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
-        cells = Cells(values[drawn], everything.resolution, noise)
+        cells = Cells(values[drawn], everything.resolution, noise, derived)
     n_columns = len(cells.varying)
-    selection = Selection(cells, derived)
+    selection = Selection(cells)
     if n_columns < 2:
         return [], everything, []
     if n_columns > MOST_COLUMNS:
@@ -439,7 +458,10 @@ def _select_exact(
     candidates: dict[object, Candidate] = {candidate.key: candidate for candidate in given}
     is_complete = True
     half = (time.thread_time() + deadline) / 2  # the rest is for the decision
-    proposers = list_proposers(Draw(selection.cells, rng, half))
+    # Columns that are derived come with proposals of their own.
+    own = copy(selection.cells)
+    own.varying = np.setdiff1d(own.varying, list(selection.derived))
+    proposers = list_proposers(Draw(own, rng, half))
     for done, propose in enumerate(proposers):
         callback(0, done / (2 * len(proposers)))
         if time.thread_time() > half:
@@ -461,10 +483,18 @@ def _select_exact(
     with np.errstate(all="ignore"):
         # The decision has as much time as the proposals, even if these took longer.
         end = max(deadline, time.thread_time() + deadline - half)
-        is_complete &= selection.run(list(candidates.values()), end)
+        # Laws of the cells of a row come first: what is derived tells only what these leave open.
+        same_row: list[Candidate] = []
+        others: list[Candidate] = []
+        for each in candidates.values():
+            is_derived = not selection.derived.isdisjoint(each.columns)
+            (others if is_derived else same_row).append(each)
+        is_complete &= selection.run(same_row, end)
         selection.complete()
-        while time.thread_time() < end and selection.simplify(list(candidates.values())):
+        while time.thread_time() < end and selection.simplify(same_row):
             pass
+        is_complete &= selection.run(others, end)
+        selection.drop_refuted()
     return is_complete
 
 

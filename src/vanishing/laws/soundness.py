@@ -167,7 +167,7 @@ def _is_imitation(code: Code, written: Written) -> bool:
     """
     if not written.level or (code.candidate.degree == 1 and not code.candidate.has_logs):
         return False
-    cost = measure_structure(code.candidate, len(code.cells.varying))
+    cost = measure_structure(code.candidate, code.cells.count_choices(code.candidate.columns))
     cost += float(written.gains.sum()) - written.bits
     others = [j for j in code.candidate.columns if j != code.target]
     alone = ([j] for j in others if len(others) > 1)
