@@ -233,12 +233,14 @@ class Selection:
         return 2 * known.sum() > len(known) and bool((off <= SAME_NUMBER * sizes)[known].all())
 
     def drop_refuted(self) -> None:
-        """Leave out laws that are broken in rows whose cells are all confirmed by other laws.
+        """Leave out laws of derived columns that rows break whose cells other laws confirm.
 
-        A wrong cell breaks every law that speaks of it. If other laws hold for all cells of a row
-        that breaks a law, the law is wrong and not the row.
+        If other laws hold for all cells of a row that breaks such a law, the law is wrong and not
+        the row. For laws of a row alone that would be too strict: if somebody overwrites a formula
+        of a spreadsheet, the formulas that use its cell still hold.
         """
-        for law in sorted(self.laws, key=lambda law: law.bits):
+        derived = [law for law in self.laws if not self.derived.isdisjoint(law.candidate.columns)]
+        for law in sorted(derived, key=lambda law: law.bits):
             others = self._leave_out(law)
             confirmed = law.broken.copy()
             for column in set(law.candidate.columns) - self.derived:
