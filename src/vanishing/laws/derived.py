@@ -14,6 +14,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import plain_symbol
+from vanishing.levels import SAME
 
 #: Functions of two columns, by the way in which they are written.
 FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -89,7 +90,17 @@ class DerivedColumn:
         return (*self.sources, *groups, *filter(None, [self.order]))
 
     def find_rows(self, keys: "Keys") -> IntArray:
-        """Return the row before each row, -1 where there is none."""
+        """Return the row before each row, -1 where there is none.
+
+        Parameters
+        ----------
+        keys : Keys
+            What tells the groups and the order of the rows.
+
+        Returns
+        -------
+        int array of shape (n_rows,)
+        """
         n_rows = keys.n_rows
         place = keys[self.order, ""] if self.order else np.arange(n_rows)
         step = 1 if self.function == ROWS[0] else -1
@@ -108,7 +119,19 @@ class DerivedColumn:
         return before
 
     def compute(self, columns: Mapping[str, FloatArray], keys: "Keys") -> FloatArray:
-        """Return its cells, NaN where one is missing."""
+        """Return its cells, NaN where one is missing.
+
+        Parameters
+        ----------
+        columns : mapping of str to array of shape (n_rows,)
+            The columns of the table.
+        keys : Keys
+            What tells the groups and the order of the rows.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
         cells = [columns[name] for name in self.sources]
         if not self.is_of_other_row:
             return np.asarray(FUNCTIONS[self.function](*cells))
@@ -117,7 +140,20 @@ class DerivedColumn:
         return np.where(before >= 0, cells[0][before], outside)
 
     def invert(self, place: int, others: Sequence[float], value: float) -> list[float]:
-        """Return cells of a source for which a function of the row has a value."""
+        """Return cells of a source for which a function of the row has a value.
+
+        Parameters
+        ----------
+        place : int
+            Which of the sources.
+        others : sequence of float
+            The cells of the other sources.
+        value : float
+
+        Returns
+        -------
+        list of float
+        """
         (other,) = others
         tried = (value, other + value, other - value)
         cells = [(each, other) if place == 0 else (other, each) for each in tried]
@@ -127,7 +163,7 @@ class DerivedColumn:
         return [
             each
             for each, back in zip(tried, found, strict=True)
-            if abs(back - value) <= 1e-9 * size
+            if abs(back - value) <= SAME * size
         ]
 
 

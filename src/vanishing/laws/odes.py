@@ -71,7 +71,7 @@ class Ode(Law):
         How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the averages for which it holds.
-    bits, resolution, logs, n_broken : float, None, None, 0
+    bits, resolution, logs, n_broken, n_derived, target : float, None, None, 0, 0, None
         The bits that it saves when one of its columns is written down from the others; the rest is
         not used.
     """
