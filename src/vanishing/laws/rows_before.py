@@ -21,19 +21,18 @@ from vanishing.laws.candidate import SAME_NUMBER, Candidate, Term, measure_struc
 from vanishing.laws.cells import Cells
 from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn, Keys
 from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
+from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
 from vanishing.levels import BLOCK
 
 #: Rows that are asked whether a derived column is worth a judgment; most of them must agree. An
 #: eighth of them is asked first.
 PROBE = 64
-#: Rows that derived columns are judged by, as all laws are.
-MOST_ROWS = 1000
 #: Columns up to which sums of three are tried, and those of two: as many as fit into a block.
 MOST_OF_THREE = round((BLOCK / PROBE) ** (1 / 3))
 MOST_OF_TWO = round((BLOCK / PROBE) ** (1 / 2))
 #: Equations of a column that are judged, those that most rows agree with first.
-MOST_JUDGED = 4
+MOST_CHAINS = 4
 
 #: Products of columns with signs: their sum is what is added to the row before.
 Flow = tuple[tuple[Term, float], ...]
@@ -148,7 +147,7 @@ class Deriver:
                     ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
             ranked.sort(key=lambda each: each[:3])
             for way in ROWS:
-                likely = [each for each in ranked if each[3].function == way][:MOST_JUDGED]
+                likely = [each for each in ranked if each[3].function == way][:MOST_CHAINS]
                 judged = [
                     found
                     for *_, column, flow in likely
@@ -260,7 +259,7 @@ class Deriver:
         for target, each in found.items():
             judged = [
                 law
-                for _, pair, function in sorted(each)[:MOST_JUDGED]
+                for _, pair, function in sorted(each)[:MOST_CHAINS]
                 if (law := self._judge_function(
                     target, function, (int(first[pair]), int(second[pair])), n_tried
                 ))
