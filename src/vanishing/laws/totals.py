@@ -38,7 +38,7 @@ BITS_OF_A_WORD = ENOUGH_BITS / 2
 #: A total and two rows.
 FEWEST_ROWS = 3
 #: Rows that are named one by one.
-MOST_ROWS_NAMED = 6
+MOST_TOTALS = 6
 #: Rows that are compared with the sums above them at a time.
 WINDOW = 256
 
@@ -88,8 +88,10 @@ class Totals:
         """Say which rows are totals, in one line."""
         names = [printable(each.name) for each in self.rows]
         are = "row {} is a total" if len(names) == 1 else "rows {} are totals"
-        columns = join([printable(name) for name in self.rows[0].columns], MOST_ROWS_NAMED)
-        return f"{are.format(join(names, MOST_ROWS_NAMED))} of {columns}, and set aside for the other laws"
+        columns = join([printable(name) for name in self.rows[0].columns], MOST_TOTALS)
+        return (
+            f"{are.format(join(names, MOST_TOTALS))} of {columns}, and set aside for the other laws"
+        )
 
 
 def find_totals(
@@ -130,7 +132,7 @@ def _write_rows(members: IntArray, row_names: Sequence[Any]) -> str:
         return f"row {names[0]}"
     if len(names) > 2 and np.ptp(members) == len(members) - 1:
         return f"rows {names[0]} to {names[-1]}"
-    if len(names) > MOST_ROWS_NAMED:
+    if len(names) > MOST_TOTALS:
         return f"{len(names)} rows from {names[0]} to {names[-1]}"
     return f"rows {join(names)}"
 
