@@ -15,11 +15,12 @@ from scipy.special import ndtri
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, move_to_host
 from vanishing.detectors.sample_weights import mean_and_variance
-from vanishing.levels import BLOCK
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Value
 
+#: Values that are enough to know the shape of a column.
+ENOUGH_VALUES = 1000
 #: Neighbors that a density is estimated by: the usual number, of which a few may be anomalies too.
 NEIGHBORS = 5
 
@@ -123,22 +124,19 @@ class NormalScores(ColumnFunctions):
     @classmethod
     def fit(cls, z: FloatArray, sample_weight: FloatArray | None) -> Self:
         """Fit to the columns of rows, none of which is constant."""
-        most = max(2, BLOCK // (4 * z.shape[1]))
-        return cls.join([_fit_scores(column, sample_weight, most) for column in z.T])
+        return cls.join([_fit_scores(column, sample_weight) for column in z.T])
 
 
 def _fit_scores(
-    z: FloatArray, sample_weight: FloatArray | None, most: int
+    z: FloatArray, sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     values, weights = _merge_equal(z, sample_weight)
     total = weights.sum()
     scores = ndtri((np.cumsum(weights) - weights / 2) / total)
     mean, variance = mean_and_variance(scores, weights)
     scores = (scores - mean) / np.sqrt(variance)
-    if len(values) > most:
-        kept = np.unique(np.linspace(0, len(values) - 1, most).astype(np.intp))
-        values, scores = values[kept], scores[kept]
-    return values, scores
+    kept = _thin_out(len(values))
+    return values[kept], scores[kept]
 
 
 class ColumnEvidence(ColumnFunctions):
@@ -151,11 +149,6 @@ class ColumnEvidence(ColumnFunctions):
     @classmethod
     def fit(cls, z: FloatArray, sample_weight: FloatArray | None, resolution: float) -> Self:
         """Fit to the columns of rows; distances below the resolution are not told apart."""
-        most = max(2, BLOCK // (4 * z.shape[1]))
-        if len(z) > most:
-            kept = np.unique(np.linspace(0, len(z) - 1, most).astype(np.intp))
-            z = z[kept]
-            sample_weight = None if sample_weight is None else sample_weight[kept]
         return cls.join([_fit_evidence(column, sample_weight, resolution) for column in z.T])
 
     def extend(self, j: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -181,6 +174,8 @@ def _fit_evidence(
     z: FloatArray, sample_weight: FloatArray | None, resolution: float
 ) -> tuple[FloatArray, FloatArray]:
     values, weights = _merge_equal(z, sample_weight)
+    kept = _thin_out(len(values))
+    values, weights = values[kept], weights[kept]
     own = np.log(_distance_to_neighbors(values, weights, values, itself=1.0) + resolution)
     order = np.argsort(own, kind="stable")
     # At each training value, the weight of those in places that are as empty or more.
@@ -210,6 +205,12 @@ def _merge_equal(
     """Return the distinct values in increasing order, with their weights."""
     values, inverse = np.unique(z, return_inverse=True)
     return values, np.bincount(inverse, weights=sample_weight).astype(np.float64)
+
+
+def _thin_out(n_values: int) -> IntArray:
+    """Return which of the values in increasing order are kept: quantiles, of many of them."""
+    kept = np.linspace(0, n_values - 1, min(n_values, ENOUGH_VALUES))
+    return np.asarray(np.round(kept), dtype=np.intp)
 
 
 def _distance_to_neighbors(

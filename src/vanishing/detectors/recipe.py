@@ -27,6 +27,7 @@ from vanishing.detectors.base import (
     ENOUGH_ROWS,
     FITTED_ROWS,
     MOST_ANOMALIES,
+    UNUSUAL_SHARE,
     Progress,
     Scored,
     apply_to_unseen,
@@ -246,13 +247,14 @@ def _standardize(
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
     medians, upper = np.maximum(
-        _quartiles(unseen[:, :-1], unseen_weight), _quartiles(seen[:, :-1], data.sample_weight)
+        _usual(unseen[:, :-1], unseen_weight), _usual(seen[:, :-1], data.sample_weight)
     )
     distances = _distances(every, measure(members, data.rounded))[:, weighed]
     # Where equations are exact nothing but rounding is spread, and it must not be blown up.
     rounding = quantiles(distances, [1 - MOST_ANOMALIES], data.sample_weight)[0]
-    # A quarter of the rows is beyond the upper quartile of the logistic distribution, log 3.
-    spreads = np.maximum(upper - medians, np.maximum(rounding, SMALLEST_SPREAD)) / np.log(3)
+    # The share p of a logistic distribution is beyond log(1/p - 1).
+    tail = np.log(1 / UNUSUAL_SHARE - 1)
+    spreads = np.maximum((upper - medians) / tail, np.maximum(rounding, SMALLEST_SPREAD))
     capacity = _capacity(n_rows, data.sample_weight)
     families = _count_families(members)
     known = iter(zip(medians, spreads, strict=True))
@@ -285,11 +287,11 @@ def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) ->
     return Scored(scores[kept], take_weights(sample_weight, kept))
 
 
-def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
-    """Return the median and the upper quartile of each column, shape (2, n_columns)."""
+def _usual(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Return the median of each column, and what is not usual any more, shape (2, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
     farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(LONG_SUM))
-    return quantiles(np.minimum(values, farthest), [0.5, 0.75], sample_weight)
+    return quantiles(np.minimum(values, farthest), [0.5, 1 - UNUSUAL_SHARE], sample_weight)
 
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -406,9 +408,7 @@ def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
     ranks = np.asarray(normal_scores(z))
     for points, of_what, ranked in ((z, "columns", False), (ranks, "normal scores", True)):
         rows, weights = keep_rows(points, sample_weight, ENOUGH_ROWS, seed)
-        view = NeighborView(
-            (f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights
-        )
+        view = NeighborView((f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights)
         usual = np.sqrt(np.median(view.measure(rows)))
         view = replace(view, resolution=float(EXACT_SHARE * (usual or 1.0)))
         description = f"nearest rows, by {of_what}: the {NEIGHBORS} nearest of {len(rows)}"
