@@ -215,14 +215,15 @@ class NeighborView(PointwiseView):
         # Beyond this squares overflow.
         largest = np.finfo(np.float64).max ** 0.25
         z = np.clip(np.nan_to_num(z, nan=largest), -largest, largest)
-        places = self._tree.kneighbors(z, return_distance=False)
+        distances, places = self._tree.kneighbors(z)
+        squares = distances**2
         # Products of matrices have lost the digits of small distances.
-        squares = np.zeros(places.shape)
-        for column in range(z.shape[1]):
-            squares += (self.rows[places, column] - z[:, column, None]) ** 2
-        order = np.argsort(squares, axis=1, kind="stable")
-        squares = np.take_along_axis(squares, order, axis=1)
-        places = np.take_along_axis(places, order, axis=1)
+        close = np.flatnonzero(distances[:, 0] <= self.resolution)
+        if close.size:
+            exact = np.sum((self.rows[places[close]] - z[close, None, :]) ** 2, axis=2)
+            order = np.argsort(exact, axis=1, kind="stable")
+            squares[close] = np.take_along_axis(exact, order, axis=1)
+            places[close] = np.take_along_axis(places[close], order, axis=1)
         reached = np.cumsum(self.row_weights[places], axis=1)
         itself = np.where(squares[:, 0] <= self._same, 1.0, 0.0)
         found = take_neighbor(squares, reached, itself)

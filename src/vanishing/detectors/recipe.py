@@ -131,8 +131,9 @@ def fit_recipe(
     if constant.any():
         number = int(constant.sum())
         chosen.append(f"{number} constant column{'s' * (number != 1)}")
-        # More than what all witnesses say of a row that is beyond all others.
-        least = (1 + len(_count_families(members))) * _capacity(len(X), sample_weight)
+        # Far more than all witnesses say of a row that is beyond all others.
+        witnesses = max(1, len(_count_families(members)))
+        least = OUTLYING * witnesses * _capacity(len(X), sample_weight)
         constants = ConstantColumns(constant, scaler.mean_, least, relative=True)
     score = _score_members(members, normal_scores)
     coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
@@ -260,7 +261,9 @@ def _standardize(
     known = iter(zip(medians, spreads, strict=True))
     standardized = []
     for member in members:
-        if not member.is_exact:
+        if member.is_exact:  # as loud as all witnesses
+            member = replace(member, view=replace(member.view, weight=float(len(families))))
+        else:
             shift, spread = map(float, next(known))
             view = replace(
                 member.view,
@@ -272,7 +275,8 @@ def _standardize(
             member = replace(member, view=view)
         standardized.append(member)
     views = [member.view for member in standardized if not member.is_exact]
-    scores = -sum(view.add(s) for view, s in zip(views, unseen.T, strict=False)) - unseen[:, -1]
+    evidence = sum(view.add(s) for view, s in zip(views, unseen.T[:-1], strict=True))
+    scores = -evidence - len(families) * unseen[:, -1]
     return standardized, _leave_out_extremes(np.asarray(scores), unseen_weight)
 
 

@@ -22,10 +22,18 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, sample_rows
-from vanishing.detectors.base import ENOUGH_ROWS, Callback, Detector, Progress, Scored, check_rows
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    Callback,
+    Detector,
+    Progress,
+    Scored,
+    check_rows,
+)
 from vanishing.detectors.mixture import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import estimate_work, fit_recipe
-from vanishing.detectors.sample_weights import draw_rows, standardize_rows
+from vanishing.detectors.sample_weights import draw_rows, standardize_rows, take_weights
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -185,8 +193,12 @@ class VanishingDetector(HasIdeal, Detector):
             )
             train, held_out = self._split(X)
             unseen: Scored | None
+            judged, judged_weight = X, sample_weight
+            if self.ideal is None and len(X) > FITTED_ROWS:  # as many say where the threshold is
+                judged = X[(some := np.linspace(0, len(X) - 1, FITTED_ROWS).astype(np.intp))]
+                judged_weight = take_weights(sample_weight, some)
             work = estimate_work(len(train)) if self.ideal is None else 0.0
-            progress = Progress(callback, work + len(X))
+            progress = Progress(callback, work + len(judged))
             if self.ideal is None:
                 # Threads would wait for each other in many small products.
                 with one_thread(), limit_workers(1):
@@ -208,10 +220,10 @@ class VanishingDetector(HasIdeal, Detector):
                     )
             found = self._calibrate(
                 score,
-                X,
+                judged,
                 held_out,
                 unseen=unseen,
-                sample_weight=sample_weight,
+                sample_weight=judged_weight,
                 progress=progress,
             )
         fitted.anomaly_score_, fitted.offset_ = found
