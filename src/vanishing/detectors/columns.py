@@ -127,9 +127,7 @@ class NormalScores(ColumnFunctions):
         return cls.join([_fit_scores(column, sample_weight) for column in z.T])
 
 
-def _fit_scores(
-    z: FloatArray, sample_weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
+def _fit_scores(z: FloatArray, sample_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     values, weights = _merge_equal(z, sample_weight)
     total = weights.sum()
     scores = ndtri((np.cumsum(weights) - weights / 2) / total)
@@ -199,9 +197,7 @@ def _fit_evidence(
     return knots[distinct], found[distinct]
 
 
-def _merge_equal(
-    z: FloatArray, sample_weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
+def _merge_equal(z: FloatArray, sample_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Return the distinct values in increasing order, with their weights."""
     values, inverse = np.unique(z, return_inverse=True)
     return values, np.bincount(inverse, weights=sample_weight).astype(np.float64)

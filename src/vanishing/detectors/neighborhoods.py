@@ -241,5 +241,3 @@ def keep_rows(
         z, weights = z[drawn], weights[drawn]
     rows, inverse = np.unique(z, axis=0, return_inverse=True)
     return rows, np.bincount(inverse.ravel(), weights=weights)
-
-

@@ -155,9 +155,7 @@ class _Rows(NamedTuple):
 
     def take(self, which: IntArray) -> "_Rows":
         weights = take_weights(self.sample_weight, which)
-        return self._replace(
-            z=self.z[which], rounded=self.rounded[which], sample_weight=weights
-        )
+        return self._replace(z=self.z[which], rounded=self.rounded[which], sample_weight=weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,9 +263,7 @@ class View(ABC):
             powers = (-s.apply("Abs")).apply("Exp")
             evidence = graph.op("Max", s, 0.0) + (powers + 1.0).apply("Log")
             beyond = graph.op("Max", evidence / self.capacity, 1.0).apply("Log")
-            s = graph.where(
-                evidence <= self.capacity, evidence, (beyond + 1.0) * self.capacity
-            )
+            s = graph.where(evidence <= self.capacity, evidence, (beyond + 1.0) * self.capacity)
         return s if self.weight == 1.0 else s * self.weight
 
     def contribution(self, deviations: FloatArray) -> FloatArray:
