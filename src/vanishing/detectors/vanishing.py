@@ -47,15 +47,15 @@ class VanishingDetector(HasIdeal, Detector):
     these are the paper's baselines, with the contrastive one the contrast is made out of X.
 
     Without arguments it is a recipe for tables of any size and scale, of which most rows are
-    normal. Columns are standardized, and the score is a mean of views, each standardized on rows
-    that were left out of the fit in turn: quadratic equations of the whole data against permuted
-    columns, linear equations of three quarters of the rows, and the likelihood of clusters, each
-    with all of its linear equations, at three resolutions. No view describes a single row, so that
-    rows which were fitted to are judged as new ones are. A row that breaks an equation which holds
-    exactly in nearly all others, such as a sum, or a column that is constant in training, is
-    anomalous whatever the other views say. Tables with more columns than rows, or with more than
-    100 columns and few rows, have one view: linear equations in the span of the rows, and the
-    distance from that span, under a shrunk covariance. Of more than 20,000 rows, 20,000 are drawn.
+    normal. The score adds up the evidence of four witnesses: equations of the standardized columns
+    (quadratic ones of all rows against permuted columns, and linear ones of clusters), the same
+    equations of the normal scores of the columns, the values of single columns, and the nearest
+    rows. Each view says -log p, calibrated on rows that it was not fitted to; a row that was fitted
+    to is judged without itself. A row that breaks an equation which holds exactly in nearly all
+    others, such as a sum, or a column that is constant in training, is anomalous whatever the other
+    views say. Tables with more columns than rows, or with more than 100 columns and few rows, have
+    one view: linear equations in the span of the rows, and the distance from that span, under a
+    shrunk covariance. Of more than 20,000 rows, 20,000 are drawn; the model keeps up to 1,000.
 
     Parameters
     ----------
