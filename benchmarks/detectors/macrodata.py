@@ -1,4 +1,4 @@
-"""``VanishingDetector()`` on tables of OddBench and OvRBench: ``python -m benchmarks.detectors.macrodata``.
+"""Tables of OddBench and OvRBench: ``python -m benchmarks.detectors.macrodata``.
 
 Reads the folder ``macrodata`` of VANISHING_DATA (npz with X_train, normal rows only, X_test and
 y_test, 1 for anomalies), and writes ``macrodata_results.json`` beside this file. Tables at even

@@ -5,8 +5,8 @@ Reads tables (npz with X and y, y = 1 anomalous) from the folders ``adbench``,
 ``.json`` beside this file. The detector is used as it comes, with seeds 0, 1 and 2.
 
 *Clean*: normals are shuffled; the first half, at most 5,000, is for training and for standardizing;
-the rest, at most 10,000 normals and 5,000 anomalies, for testing. *Mixed*: anomalies are left in the
-training half, as 5 % and 10 % of its rows, normals drawn where there are too few anomalies; the
+the rest, at most 10,000 normals and 5,000 anomalies, for testing. *Mixed*: anomalies are left in
+the training half, as 5 % and 10 % of its rows, normals drawn where there are too few anomalies; the
 scores are those of the very rows that were fitted to. *Wide*: the eight tables of embeddings, as
 the clean ones, with the processor time of fit and score beside that of Ledoit and Wolf's. False
 alarms are the share of normal rows that ``predict`` calls anomalous: unseen rows of clean tables.
