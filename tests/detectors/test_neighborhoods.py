@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from vanishing import VanishingDetector, load
@@ -26,7 +26,7 @@ def test_a_code_between_the_known_ones_is_strange():
     assert unknown < known - 1
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5, deadline=None, phases=[Phase.generate])
 @given(st.integers(-3, 3), st.integers(0, 3))
 def test_units_do_not_matter(power, column):
     X, new = mixed_columns(150), mixed_columns(40, seed=1)

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, move_like, move_to_host
 from vanishing.detectors.sample_weights import mean_and_variance
+from vanishing.levels import SAME
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx_graph import Graph, Value
@@ -174,7 +175,7 @@ def _fit_evidence(
     values, weights = _merge_equal(z, sample_weight)
     kept = _thin_out(len(values))
     values, weights = values[kept], weights[kept]
-    own = np.log(_distance_to_neighbors(values, weights, values, itself=1.0) + resolution)
+    own = _measure_emptiness(values, weights, values, resolution, itself=1.0)
     order = np.argsort(own, kind="stable")
     # At each training value, the weight of those in places that are as empty or more.
     emptier = np.cumsum(weights[order][::-1])[::-1]
@@ -185,9 +186,7 @@ def _fit_evidence(
     gap, width = np.diff(values).min(), values[-1] - values[0]
     outside = np.minimum(gap * 2.0 ** np.arange(1 + np.ceil(np.log2(width / gap))), width)
     knots = np.concatenate([values, between, values[0] - outside, values[-1] + outside])
-    places = np.log(
-        _distance_to_neighbors(values, weights, knots[len(values) :], itself=0.0) + resolution
-    )
+    places = _measure_emptiness(values, weights, knots[len(values) :], resolution, itself=0.0)
     most = np.log(weights.sum() + 1)
     beyond = np.append(levels, levels[-1] + np.log(2.0)), np.append(evidence, most)
     found = np.interp(np.append(own, places), *beyond)
@@ -195,6 +194,18 @@ def _fit_evidence(
     knots, found = knots[order], found[order]
     distinct = np.append(True, np.diff(knots) > 0)
     return knots[distinct], found[distinct]
+
+
+def _measure_emptiness(
+    values: FloatArray, weights: FloatArray, x: FloatArray, resolution: float, *, itself: float
+) -> FloatArray:
+    """Return the logarithm of the distance to the neighbors.
+
+    Half of the digits: gaps of a grid are the same, and their rounding errors, which are others in
+    other units, must not rank them.
+    """
+    distances = _distance_to_neighbors(values, weights, x, itself=itself)
+    return np.asarray(SAME * np.round(np.log(distances + resolution) / SAME))
 
 
 def _merge_equal(z: FloatArray, sample_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
