@@ -244,4 +244,4 @@ def take_neighbor(distances: FloatArray, reached: FloatArray, itself: FloatArray
     enough = reached - itself[:, None] >= NEIGHBORS
     farthest = np.max(distances, axis=1, where=np.isfinite(distances), initial=0.0)
     near = np.min(distances, axis=1, where=enough, initial=np.inf)
-    return np.minimum(near, farthest)
+    return np.asarray(np.minimum(near, farthest))

@@ -141,7 +141,7 @@ class NeighborView(PointwiseView):
     @property
     def width(self) -> int:
         """Numbers of a sample: its differences from the neighbors."""
-        return (NEIGHBORS + 1) * self.rows.shape[1]
+        return (NEIGHBORS + 1) * int(self.rows.shape[1])
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return s."""
@@ -240,4 +240,4 @@ def keep_rows(
         drawn = np.sort(np.random.default_rng(seed).choice(len(z), n_rows, replace=False))
         z, weights = z[drawn], weights[drawn]
     rows, inverse = np.unique(z, axis=0, return_inverse=True)
-    return rows, np.bincount(inverse.ravel(), weights=weights)
+    return rows, np.bincount(inverse.ravel(), weights=weights).astype(np.float64)
