@@ -37,9 +37,14 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed-demo  ## find the equations of a handwritten digit, explain an alarm, draw both
+demo: $(VENV)/.installed-demo  ## find the wrong cells of a table, tell digits apart by VCA(X, Y), explain an alarm
+	@printf '\n=== A table: which cell is wrong?\n\n'
+	$(ONE_THREAD) $(BIN)/vanishing check examples/data/accounts.csv --id month
+	@printf '\n=== Points: what tells X from Y? VCA(X, Y) on images of digits\n\n'
 	$(ONE_THREAD) $(BIN)/python examples/digits_demo.py
+	@printf '\n=== Images: what is wrong with this one?\n\n'
 	$(ONE_THREAD) $(BIN)/python examples/digits_alarm_demo.py
+	@printf '\n=== A machine: equations, alarms and a report\n\n'
 	$(ONE_THREAD) $(BIN)/vanishing demo demo_output/pump
 	@echo "(before these: source $(BIN)/activate)"
 

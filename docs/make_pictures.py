@@ -5,13 +5,14 @@ The picture of the report needs Playwright and Chromium, and is left as it is wi
 
 import shutil
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from vanishing import VanishingDetector, VanishingIdeal, discover
+from vanishing import VanishingDetector, VanishingIdeal, discover, vca
 from vanishing.app.report import write_report
 from vanishing.datasets import make_variety
 from vanishing.detectors import ChristoffelDetector
@@ -113,6 +114,98 @@ def broken_cell():
         content="\n".join(content),
     )
     (OUTPUT / "broken_cell.svg").write_text(picture, encoding="utf-8")
+
+
+def classes(n_rows):
+    """The two classes of README.md, on one surface, and points without any order."""
+    rng = np.random.default_rng(0)
+    x, u = rng.uniform(-1, 1, (2, n_rows))
+    noise = 0.05 * rng.normal(size=(2, n_rows, 3))
+    X = np.column_stack([x, 0 * x, 1 - x**2]) + noise[0]
+    Y = np.column_stack([u, -0.8 * u, 1 - u**2]) + noise[1]
+    return X, Y, rng.uniform(-1, 1, (n_rows, 3))
+
+
+def two_classes():
+    """The first figure of the paper, computed: what VCA finds with random points and with Y."""
+    X, Y, Z = classes(1000)
+    panels = [
+        (vca(X, Z, tol=0.15), 205, "VCA(X, random points)", "holds on X, and on Y as well"),
+        (vca(X, Y, tol=0.15), 590, "VCA(X, Y)", "holds on X, and not on Y"),
+    ]
+    content = []
+    for ideal, center, title, said in panels:
+        best = int(np.argmin(ideal.extents_))
+        content += draw_surface(ideal, best, center)
+        content += draw_points(X[:110], center, "x") + draw_points(Y[:110], center, "y")
+        content.append(
+            f'<text class="law" x="{center}" y="34" text-anchor="middle" font-weight="600">{title}'
+            f'</text><text class="say" x="{center}" y="57" text-anchor="middle">{said}</text>'
+        )
+    content.append(
+        '<text class="say" x="393" y="318" text-anchor="middle"><tspan class="x">●</tspan> X and '
+        '<tspan class="y">▲</tspan> Y lie on one surface; shaded: where the equation found holds'
+        "</text>"
+    )
+    label = (
+        "Two classes of points on one curved surface. With random points as contrast the equation "
+        "holds on the whole surface; with the other class it holds along the first class only."
+    )
+    colors = (
+        "<style> .x { fill: #0072B2; } .y { fill: #C77700; } .g { fill: #0072B2; } "
+        ".edge { fill: none; stroke: #8a949e; } @media (prefers-color-scheme: dark) { "
+        ".x { fill: #5cb8ef; } .y { fill: #ffb54d; } .g { fill: #5cb8ef; } }</style>"
+    )
+    picture = CARD.format(
+        width=786,
+        height=333,
+        inner=784,
+        tall=331,
+        label=label,
+        content="\n".join([colors, *content]),
+    )
+    (OUTPUT / "two_classes.svg").write_text(picture, encoding="utf-8")
+
+
+def project(points, center):
+    """Points of the surface as seen from above and from the side."""
+    x, y, z = np.asarray(points).T
+    return np.column_stack([center + 125 * x + 20 * y, 225 - 62 * z - 72 * y])
+
+
+def draw_surface(ideal, index, center):
+    """Draw the surface z = 1 - x² in small pieces, the darker the better an equation holds."""
+    u, v = np.linspace(-1, 1, 25), np.linspace(-0.9, 0.9, 19)
+    drawn = []
+    for a, b in pairwise(u):
+        for c, d in pairwise(v):
+            corners = [(a, c), (b, c), (b, d), (a, d)]
+            path = " ".join(
+                f"{x:.0f},{y:.0f}"
+                for x, y in project([(p, q, 1 - p**2) for p, q in corners], center)
+            )
+            middle = np.array([[(a + b) / 2, (c + d) / 2, 1 - ((a + b) / 2) ** 2]])
+            value = ideal.transform(middle)[0, index] / 0.35
+            opacity = 0.45 * np.exp(-(value**2))
+            if opacity > 0.01:
+                drawn.append(f'<polygon class="g" points="{path}" opacity="{opacity:.2f}"/>')
+    edge = [(p, -0.9) for p in u] + [(p, 0.9) for p in u[::-1]]
+    path = " ".join(
+        f"{x:.0f},{y:.0f}" for x, y in project([(p, q, 1 - p**2) for p, q in edge], center)
+    )
+    return [*drawn, f'<polygon class="edge" points="{path}"/>']
+
+
+def draw_points(points, center, kind):
+    """Draw points of a class, those of the second as triangles."""
+    if kind == "x":
+        return [
+            f'<circle class="x" cx="{x:.0f}" cy="{y:.0f}" r="2.6"/>'
+            for x, y in project(points, center)
+        ]
+    return [
+        f'<path class="y" d="M{x:.0f} {y - 3:.0f}l3 5h-6z"/>' for x, y in project(points, center)
+    ]
 
 
 def bits_of_a_law():
@@ -259,6 +352,7 @@ if __name__ == "__main__":
     plt.switch_backend("agg")
     for make in (
         broken_cell,
+        two_classes,
         bits_of_a_law,
         plane,
         space,

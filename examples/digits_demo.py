@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from vanishing import VanishingIdeal
+from vanishing import VanishingIdeal, vca
 
 DIGIT = 5
 TOL = 0.1  # an equation vanishes if its size on the digit is at most a tenth of that on the others
@@ -45,8 +45,7 @@ def cells(images):
 
 def with_contrast(X, Y, tol=TOL):
     """Fit equations that hold on X and not on Y."""
-    ideal = VanishingIdeal(max_degree=2, tol=tol, normalization="contrastive")
-    return ideal.fit(X, contrast=Y)
+    return vca(X, Y, tol=tol)
 
 
 def without_contrast(X):

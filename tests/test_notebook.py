@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS, excerpt
-from vanishing.equations.latex import notebook_latex
+from vanishing.equations.excerpt import notebook_latex
+from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS
 from vanishing.equations.mathml import element, mathml_equation, notebook_html, render
 from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
@@ -81,13 +81,14 @@ def test_a_basis_shows_numbered_variables(circle):
 
 def test_the_equation_is_that_of_the_circle(circle):
     spoken = ElementTree.fromstring(notebook_html(circle.basis_, XY))[0][0].get("aria-label")
-    assert spoken == "0.5 · x0^2 + 0.5 · x1^2 − 0.5 = 0"
+    assert spoken == "x0^2 + x1^2 − 1 = 0"
 
 
 def test_large_bases_are_cut_and_said_to_be():
-    X = np.random.default_rng(0).normal(size=(60, 40))
-    ideal = VanishingIdeal(max_degree=1, tol=100.0).fit(X)
-    names = [f"x{j}" for j in range(40)]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 30)) @ rng.normal(size=(30, 70))
+    ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
+    names = [f"x{j}" for j in range(70)]
     html, latex = notebook_html(ideal.basis_, names), notebook_latex(ideal.basis_, names)
     assert f"{40 - SHOWN_EQUATIONS} more equations" in html
     assert f"{40 - SHOWN_EQUATIONS} more equations" in latex
@@ -117,21 +118,6 @@ def test_no_equations():
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
     assert "nothing vanishes" in ideal._repr_latex_()
     assert "nothing vanishes" in notebook_html(ideal.basis_, XY)
-
-
-def test_an_excerpt_is_what_is_expanded(circle):
-    X = make_variety("twisted-cubic", 200, noise=0.01)
-    basis = VanishingIdeal(max_degree=3, tol=0.03).fit(X).basis_
-    found = excerpt(basis)
-    assert basis.count() > SHOWN_EQUATIONS or not found.n_more
-    points = np.random.default_rng(0).normal(size=(20, 3))
-    for index, each in enumerate(found.sums):
-        monomials = np.prod(points[:, None, :] ** each.exponents, axis=2)
-        np.testing.assert_allclose(
-            monomials @ each.coefficients, basis.evaluate(points)[:, index], atol=1e-3
-        )
-    assert len(found.sums) == min(SHOWN_EQUATIONS, basis.count()) > 4
-    assert found.n_more == basis.count() - len(found.sums)
 
 
 # --- explanations ---------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def find_equations(name: str, generators: str) -> tuple[int, list[Any]]:
         return ideal.basis_.count(), ideal.to_rational(points, record.variables)
     points = make_variety(name, 1000)
     ideal.set_params(tol=1e-9).fit(points)
-    return ideal.basis_.count(), tidy(ideal, points, record.variables, mix=True)
+    return ideal.basis_.count(), tidy(ideal, points, record.variables)
 
 
 def measure(name: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ two common factors, exponentials of these, or columns of their own that go on fr
 (autoregressive, and random walks), each with noise of 0.05 to 0.35 of its spread. Common factors
 are independent from row to row, or go on as well. Half of the tables are in other units, half are
 written with four digits. With noise of 0.12 and more any equation is a false discovery. Below, a
-linear one is true if the columns without noise are no farther from it than the noise.
+linear one is true if the columns without noise are no farther from it than the noise; of
+exponentials, so is one that is linear in the logarithms.
 """
 
 import argparse
@@ -75,13 +76,23 @@ def make_table(number: int, seed: int) -> tuple[str, float, np.ndarray, np.ndarr
     return kind, noise, clean, round_digits(X, DIGITS) if rng.random() < 0.5 else X
 
 
-def is_made_true(law: Equation, clean: np.ndarray, noise: float) -> bool:
-    """Return whether a law is linear, and holds for the columns without noise."""
-    if not law.expression.is_polynomial() or sympy.Poly(law.expression).total_degree() > 1:
+def is_made_true(law: Equation, kind: str, clean: np.ndarray, noise: float) -> bool:
+    """Return whether a law is linear, or one of products of powers, and holds without noise."""
+    scales = clean.std(axis=0)
+    if kind.startswith("exp") and is_product(law.expression):
+        scales = clean * np.log(clean).std(axis=0)
+    elif not law.expression.is_polynomial() or sympy.Poly(law.expression).total_degree() > 1:
         return False
-    sizes = np.linalg.norm(law.gradients(clean) * clean.std(axis=0), axis=1)
+    sizes = np.linalg.norm(law.gradients(clean) * scales, axis=1)
     distances = law.terms(clean).sum(axis=1) / sizes
     return bool(np.sqrt(np.mean(distances**2)) <= noise)
+
+
+def is_product(expression: sympy.Expr) -> bool:
+    """Return whether an equation has two terms, or is a sum of logarithms."""
+    terms = sympy.Add.make_args(expression)
+    names = [term.as_coeff_Mul()[1] for term in terms if not term.is_number]
+    return len(terms) == 2 or all(isinstance(each, sympy.log) for each in names)
 
 
 def measure(number: int, seed: int) -> dict[str, Any]:
@@ -90,7 +101,7 @@ def measure(number: int, seed: int) -> dict[str, Any]:
     names = [f"x{j}" for j in range(X.shape[1])]
     laws, status, seconds = run_limited(discover, X, names)
     read = read_laws(laws or (), names)
-    true = [text for text, law in read.items() if is_made_true(law, clean, noise)]
+    true = [text for text, law in read.items() if is_made_true(law, kind, clean, noise)]
     found = [str(law) for law in laws or ()]
     false = [text for text in found if noise >= NO_LAW or text not in true]
     row = {"number": number, "kind": kind, "noise": noise, "rows": len(X), "columns": X.shape[1]}

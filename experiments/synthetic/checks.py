@@ -98,7 +98,12 @@ def _proposition5(results):
     result = results["Proposition 5 in the paper's setting"]
     setting = f"N = {result['N']}, |Z| = {result['|Z|']:,} (the paper's)"
     lowest = min(result["bound"])
-    yield ["Proposition 5", setting, "empty (bound ≥ 1)", f"bound {lowest:,.0f} or more"]
+    yield [
+        "Proposition 5",
+        setting,
+        "empty (bound ≥ 1)",
+        f"bound {lowest:,.0f} or more, ε ≤ {max(result['ε'])}",
+    ]
     result = results["Proposition 5, exact"]
     ratio = result["largest probability / bound"]
     setting = f"exact law, {result['settings with a bound below 1']} settings with a bound below 1"

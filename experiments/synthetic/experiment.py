@@ -212,7 +212,7 @@ def _remarks(results):
 * Z enters Theorem 6 through w only. For fitted polynomials the bound (2) needs |Z| well above n, as
   the paper assumes: their mean square on V is |Z|/(|Z| − N − 1) times that of w, with N = n − k.
 * Proposition 5 is true wherever we looked, but in the paper's setting it says that a probability
-  is at most {min(paper["bound"]):,.0f}. It needs |Z| ≫ N².
+  is at most {min(paper["bound"]):,.0f} (ε = {max(paper["ε"])}). It needs |Z| ≫ N².
 * The χ² lemma on which it rests is false as stated: at ε = {lemma["ε"]}, M = {lemma["M"]:,} the
   probability is {lemma["probability"]:.4f} ({lemma["above"]:,} of {lemma["trials"]:,} draws), the
   bound {lemma["printed bound"]:.0e}. So are its corollary and the lemma on the inner product, whose

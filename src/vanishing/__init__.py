@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vanishing.class_features import ClassVanishingFeatures
     from vanishing.detectors.transformation import TransformationDetector
     from vanishing.detectors.vanishing import VanishingDetector
-    from vanishing.ideal import VanishingIdeal
+    from vanishing.ideal import VanishingIdeal, vca
     from vanishing.laws import discover, discover_invariants, discover_odes
     from vanishing.persistence import load
 
@@ -28,6 +28,7 @@ __all__ = [
     "discover_invariants",
     "discover_odes",
     "load",
+    "vca",
 ]
 
 __getattr__, __dir__ = import_when_used(
@@ -41,5 +42,6 @@ __getattr__, __dir__ = import_when_used(
         "discover_invariants": "laws",
         "discover_odes": "laws",
         "load": "persistence",
+        "vca": "ideal",
     },
 )

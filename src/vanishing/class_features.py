@@ -1,5 +1,6 @@
 """ClassVanishingFeatures: one ideal for each class, their values as features."""
 
+import warnings
 from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -24,9 +25,12 @@ from vanishing.data.source import ArraySource, ConcatenatedSource, add_weights, 
 from vanishing.ideal import (
     ContrastError,
     HasIdeal,
+    NothingVanishesWarning,
     VanishingIdeal,
     check_discriminates,
+    describe_nothing,
     evaluate_features,
+    find_smallest_extent,
 )
 from vanishing.polynomials.monomials import count
 from vanishing.saving import Saveable
@@ -184,6 +188,32 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
             raise ContrastError(f"the ideal of class {classes[index]} failed: {first}") from first
         take_over(self, fitted)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to X and y, then transform X, as the steps of a pipeline do.
+
+        A ``NothingVanishesWarning`` says what to do if no class has a polynomial.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_vanishing of all classes)
+        """
+        values = super().fit_transform(X, y, **fit_params)
+        if not any(len(ideal.get_feature_names_out()) for ideal in self.ideals_):
+            nearest = min(self.ideals_, key=find_smallest_extent)
+            warnings.warn(
+                f"in every class, {describe_nothing(nearest)}; set them on the ideal",
+                NothingVanishesWarning,
+                stacklevel=3,  # scikit-learn wraps this method
+            )
+        return values
 
     def transform(self, X: Any) -> Any:
         """Evaluate the vanishing polynomials of all classes.

@@ -79,6 +79,7 @@ __all__ = [
     "OverflowWarning",
     "UndecidedWarning",
     "VanishingIdeal",
+    "vca",
 ]
 
 #: What ``transform`` returns.
@@ -150,6 +151,20 @@ def suggest_tolerance(smallest: float) -> float:
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
     return float(f"{larger:.2g}")
+
+
+def describe_nothing(ideal: "VanishingIdeal") -> str:
+    """Say which tolerance would give a fitted ideal without equations its first one."""
+    tol = ideal.tol if isinstance(ideal.tol, str) else format(ideal.tol, "g")
+    said = f"no polynomial up to degree {len(ideal.basis_.blocks)} vanishes with tol={tol}"
+    smallest = find_smallest_extent(ideal)
+    if 0 < smallest < np.inf:
+        larger = suggest_tolerance(smallest)
+        return (
+            f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
+            "equation, as may a larger max_degree"
+        )
+    return f"{said}; try a larger max_degree"
 
 
 def check_contrast(
@@ -360,7 +375,8 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
 
     Degree by degree, finds polynomials that are small on X while their size under a normalization
     is 1. With ``normalization="contrastive"`` that size is measured on a second set of points, the
-    contrast, so that the equations distinguish X from it.
+    contrast, so that the equations distinguish X from it. ``print(ideal)`` shows the shortest
+    equations of a fit, with their extents.
 
     Parameters
     ----------
@@ -838,6 +854,29 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             raise AttributeError("n_samples_seen_ exists only after partial_fit")
         return self._seen.points.n_rows
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to X, then transform it, as the steps of a pipeline do.
+
+        A ``NothingVanishesWarning`` says what to do if there is no polynomial to transform X with:
+        the next step of a pipeline would complain about missing columns.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        y : ignored
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_polynomials)
+            As ``transform`` returns it.
+        """
+        values = super().fit_transform(X, y, **fit_params)
+        if self.output != "nonvanishing":
+            self._warn_of_nothing(stacklevel=4)  # scikit-learn wraps this method
+        return values
+
     def transform(self, X: Any, *, output: Output | None = None) -> Any:
         """Evaluate the vanishing polynomials, or the nonvanishing ones.
 
@@ -1005,30 +1044,26 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
 
         return transformer_outputs([self.basis_], self.output, graph, x)
 
-    def _warn_of_nothing(self) -> None:
+    def _warn_of_nothing(self, stacklevel: int = 3) -> None:
         """Tell those who ask for equations that there are none, and what would give some.
 
-        Not in ``transform``: scikit-learn's checks allow it no warning.
+        Not in ``transform``: once for a model is enough.
         """
         if not self.basis_.count():
-            warnings.warn(self._describe_nothing(), NothingVanishesWarning, stacklevel=3)
-
-    def _describe_nothing(self) -> str:
-        tol = self.tol if isinstance(self.tol, str) else format(self.tol, "g")
-        said = f"no polynomial up to degree {len(self.basis_.blocks)} vanishes with tol={tol}"
-        smallest = find_smallest_extent(self)
-        if 0 < smallest < np.inf:
-            larger = suggest_tolerance(smallest)
-            return (
-                f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
-                "equation, as may a larger max_degree"
-            )
-        return f"{said}; try a larger max_degree"
+            warnings.warn(describe_nothing(self), NothingVanishesWarning, stacklevel=stacklevel)
 
     def __str__(self) -> str:
-        if not hasattr(self, "basis_") or self.basis_.count():
+        if not hasattr(self, "basis_"):
             return repr(self)
-        return f"{self!r}: {self._describe_nothing()}"
+        if not self.basis_.count():
+            return f"{self!r}: {describe_nothing(self)}"
+        from vanishing.equations.excerpt import print_text  # a fit needs none of it
+
+        n_found, n_features = self.basis_.count(), self.n_features_in_
+        equations = "1 equation" if n_found == 1 else f"{n_found} equations"
+        variables = "1 variable" if n_features == 1 else f"{n_features} variables"
+        lines = print_text(self.basis_, get_feature_names(self), self)
+        return f"{self!r}: {equations} in {variables}\n{lines}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1053,7 +1088,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        from vanishing.equations.latex import notebook_latex  # a fit needs none of it
+        from vanishing.equations.excerpt import notebook_latex  # a fit needs none of it
 
         return notebook_latex(self.basis_, get_feature_names(self), self)
 
@@ -1063,6 +1098,55 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         from vanishing.equations.mathml import notebook_html
 
         return notebook_html(self.basis_, get_feature_names(self), self)
+
+
+# --- The algorithm under its name in the paper ----------------------------------------------------
+
+
+def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) -> VanishingIdeal:
+    """Run VCA(X, Y) of the paper: polynomials that vanish on X and have size 1 on Y.
+
+    Short for ``VanishingIdeal(normalization="contrastive", ...).fit(X, contrast=Y)``. Without Y it
+    is VCA(X), vanishing component analysis as first published (``normalization="vca"``).
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The points on which the polynomials vanish, or anything else that ``VanishingIdeal.fit``
+        takes.
+    Y : array of shape (n_contrast, n_features), optional
+        The points on which the polynomials have root mean square 1.
+    tol : float
+        A polynomial vanishes if its root mean square on X is at most this. The paper bounds the
+        Euclidean norm of its values by ε: ``tol`` is ε/√N for N points.
+    max_degree : int or None
+        Largest degree. None continues until no nonvanishing polynomial is left, as in the paper.
+
+    Returns
+    -------
+    VanishingIdeal
+        Fitted. G is ``ideal.basis_``, F its nonvanishing polynomials, abs(g(x)) is
+        ``ideal.transform(x)``, and ``print(ideal)`` shows the equations.
+
+    See Also
+    --------
+    vanishing.VanishingIdeal : All options, as an estimator for pipelines and cross-validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import vca
+    >>> angle = np.linspace(-1, 1, 100)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc of the unit circle
+    >>> Y = np.random.default_rng(0).normal(size=(500, 2))
+    >>> ideal = vca(X, Y, tol=0.001)
+    >>> ideal.transform([[0.6, 0.8], [0.5, 0.5]]).round(3)  # on the circle, and off it
+    array([[0.   ],
+           [0.226]])
+    """
+    normalization = "vca" if Y is None else "contrastive"
+    ideal = VanishingIdeal(max_degree=max_degree, tol=tol, normalization=normalization)
+    return ideal.fit(X, contrast=Y)
 
 
 # --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------

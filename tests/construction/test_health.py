@@ -5,8 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
-from vanishing import VanishingIdeal, load
+from vanishing import ClassVanishingFeatures, VanishingIdeal, load
 from vanishing.datasets import make_variety
 from vanishing.ideal import FragileWarning, NothingVanishesWarning
 
@@ -136,12 +140,12 @@ def test_users_notice_that_nothing_vanishes():
     with pytest.warns(NothingVanishesWarning, match=said) as caught:
         assert ideal.to_latex() == []
     assert caught[0].filename == __file__
-    assert ideal.transform(X).shape == (300, 0)  # scikit-learn allows no warning here
+    assert ideal.transform(X).shape == (300, 0)  # once for a model is enough
     # The tolerance that the text names gives an equation.
     tol = float(re.search(said, str(ideal))[1])
     found = VanishingIdeal(tol=tol, max_degree=2).fit(X)
     assert found.transform(X).shape[1] > 0
-    assert str(found) == repr(found)
+    assert "gives the first equation" not in str(found)
 
 
 @pytest.mark.parametrize("tol_norm", ["rms", "euclidean"])
@@ -153,3 +157,31 @@ def test_loss_of_orthogonality_is_measured(tol_norm):
     assert all(0 < loss < 1e-13 for loss in losses[1:])
     coarse = VanishingIdeal(max_degree=3, tol=0, tol_norm=tol_norm).fit(X.astype(np.float32))
     assert coarse.trace_[-1].orthogonality_loss > 1e-8
+
+
+@pytest.mark.parametrize(
+    "step",
+    [VanishingIdeal(tol=1e-9), ClassVanishingFeatures(VanishingIdeal(tol=1e-9))],
+    ids=lambda step: type(step).__name__,
+)
+def test_users_of_pipelines_notice_that_nothing_vanishes(step):
+    """The next step sees no columns, and cannot say why."""
+    X, y = load_iris(return_X_y=True)
+    said = r"no polynomial up to degree 2 vanishes with tol=1e-09: .*; tol=(\S+) gives the first"
+    with (
+        pytest.warns(NothingVanishesWarning, match=said) as caught,
+        pytest.raises(ValueError, match="0 feature"),
+    ):
+        make_pipeline(step, LinearRegression()).fit(X, y)
+    with pytest.warns(NothingVanishesWarning, match=said) as direct:
+        step.fit_transform(X, y)
+    assert direct[0].filename == __file__
+    tol = float(re.search(said, str(caught[0].message))[1])
+    (name,) = (each for each in step.get_params() if each.endswith("tol"))
+    raised = clone(step).set_params(**{name: tol})
+    make_pipeline(raised, LinearRegression()).fit(X, y)
+
+
+def test_nonvanishing_polynomials_need_no_vanishing_ones():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    assert VanishingIdeal(tol=1e-9, output="nonvanishing").fit_transform(X).shape == (300, 5)

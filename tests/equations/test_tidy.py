@@ -56,7 +56,7 @@ def true_equations(name):
 @pytest.mark.parametrize("name", varieties())
 def test_equations_of_exact_points_are_those_of_the_textbook(name):
     X, ideal = fitted(name, noise=0)
-    found = tidy(ideal, X, describe_variety(name).variables, mix=True)
+    found = tidy(ideal, X, describe_variety(name).variables)
     truth = true_equations(name)
     assert all(truth.contains(each.expression) for each in found)
     assert (
@@ -69,7 +69,7 @@ def test_equations_of_exact_points_are_those_of_the_textbook(name):
 def test_with_noise_they_come_out_as_well(name, seed):
     """Nearly always: the test for a term that is to be dropped errs in few cases of a hundred."""
     X, ideal = fitted(name, seed=seed)
-    found = tidy(ideal, X, describe_variety(name).variables, mix=True)
+    found = tidy(ideal, X, describe_variety(name).variables)
     truth = true_equations(name)
     clean = make_variety(name, 200, random_state=seed)
     for each in found:
@@ -93,7 +93,7 @@ def test_most_noisy_equations_are_exactly_right():
     n_right = 0
     for name in names:
         X, ideal = fitted(name)
-        found = tidy(ideal, X, describe_variety(name).variables, mix=True)
+        found = tidy(ideal, X, describe_variety(name).variables)
         truth = true_equations(name)
         n_right += (
             sympy.groebner([each.expression for each in found], *truth.gens, order="grevlex")
@@ -216,18 +216,43 @@ def test_factors():
     assert circle.latex == "x^{2} +y^{2} -1"
 
 
+def test_the_shortest_equations_are_the_default():
+    """The span of a = d² and a c = b², of which a fit finds two mixtures."""
+    rng = np.random.default_rng(0)
+    b, d = rng.uniform(1, 2, (2, 300))
+    X = np.column_stack([d**2, b, (b / d) ** 2, d]) + 1e-4 * rng.normal(size=(300, 4))
+    ideal = VanishingIdeal(tol=3e-4).fit(X)
+    assert list(map(str, tidy(ideal, X, list("abcd")))) == ["a*c - b^2 = 0", "d^2 - a = 0"]
+    assert max(len(each.coefficients) for each in tidy(ideal, X, mix=False)) > 2
+
+
+@pytest.mark.parametrize("noise", [0, 1e-3, 1e-2])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_the_shortest_equations_do_not_depend_on_the_order_of_columns(noise, order):
+    """Eliminate t from t = a + b, and p = a b has two terms; eliminate a, and it has three."""
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 3, (2, 500))
+    X = np.column_stack([a, b, a + b, a * b]) + noise * rng.normal(size=(500, 4))
+    names = np.array(["a", "b", "t", "p"])[order]
+    ideal = VanishingIdeal(tol=max(1e-9, 3 * noise)).fit(X[:, order])
+    a, b, t, p = sympy.symbols("a b t p")
+    total, product = (each.expression for each in tidy(ideal, X[:, order], names))
+    assert total in (a + b - t, t - a - b)
+    assert product in (a * b - p, p - a * b)
+
+
 def test_mixing_leaves_out_multiples():
     X, ideal = fitted("crown", max_degree=4)
     assert ideal.basis_.count() > 10
-    found = tidy(ideal, X, ["x", "y", "z"], mix=True)
+    found = tidy(ideal, X, ["x", "y", "z"])
     assert [str(each.expression) for each in found] == ["x**2 + y**2 - 1", "4*y**3 - 3*y + z"]
-    assert len(tidy(ideal, X)) == ideal.basis_.count()
+    assert len(tidy(ideal, X, mix=False)) == ideal.basis_.count()
 
 
 def test_mixing_leaves_no_rounding_errors():
     table = read_table(ROOT / "examples" / "data" / "accounts.csv")
     model = make_pipeline(StandardScaler(), VanishingIdeal(tol=0.01)).fit(table.values)
-    found = tidy(model, table.values, table.shown_names, mix=True)
+    found = tidy(model, table.values, table.shown_names)
     assert {each.degree for each in found} == {1, 2}
     assert min(abs(c) for each in found for c in each.coefficients) > 1e-9
 
@@ -357,7 +382,7 @@ def test_too_many_monomials_are_refused_with_numbers(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[:, 2] = X[:, 0] + X[:, 1]
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(X)
-    monkeypatch.setattr("vanishing.equations.simplification.BLOCK", 9)
+    monkeypatch.setattr("vanishing.equations.simplification.MOST_TIDIED", 3)
     with pytest.raises(ValueError, match="there are 4 monomials in 3 variables up to degree 1"):
         tidy(ideal, X)
 

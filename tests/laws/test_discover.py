@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
+from sklearn.datasets import load_breast_cancer
 
 import vanishing
 from vanishing import discover
 from vanishing.data import read_table
 from vanishing.laws import Laws
-from vanishing.laws.model import measure_smoothness
+from vanishing.laws.soundness import measure_smoothness
 
 rng = np.random.default_rng(0)
 
@@ -929,3 +930,37 @@ def test_rows_of_files_are_numbered_from_one(tmp_path):
             discover(X)
     with pytest.raises(ValueError, match="1e\\+300 in row 19, too large"):
         discover(read_table(path).values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_heavy_tails_are_correlated_like_their_logarithms(seed):
+    """A few large numbers make up the spread, and any equation fits the others well beside it."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(250, 2)) @ rng.normal(size=(2, 5))
+    X = factors / factors.std(axis=0) + 0.15 * rng.normal(size=factors.shape)
+    assert not len(discover(X))
+    assert not len(discover(np.exp(X)))
+
+
+def test_columns_that_measure_the_same_thing_have_no_law():
+    data = load_breast_cancer()
+    assert not len(discover(data.data[:, :10], list(data.feature_names[:10])))
+
+
+def test_a_power_of_an_equation_is_not_another_equation():
+    """Most rows are within rounding to thousands, and the others are not."""
+    rng = np.random.default_rng(3)
+    flash = rng.normal(0, 3e6, 18).round(2)
+    report = (flash / 1000).round() * 1000
+    flash[[0, 4]] += 20_000
+    laws = discover(np.column_stack([flash, report, report - flash]), ["flash", "report", "off"])
+    assert {law.degree for law in laws} == {1}
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_a_law_of_a_curve_says_more_than_regression(noise):
+    """Two coefficients of Michaelis and Menten, and many of any polynomial as close as that."""
+    rng = np.random.default_rng(0)
+    S = rng.uniform(0.2, 12, 300)
+    laws = discover(noisy(np.column_stack([S, 2.46 * S / (S + 1.02)]), noise), ["S", "v"])
+    assert [terms(law).keys() for law in laws] == [{(1, 0), (0, 1), (1, 1)}]

@@ -24,6 +24,7 @@ def test_public_names():
         "discover_invariants",
         "discover_odes",
         "load",
+        "vca",
         "__version__",
     }
 

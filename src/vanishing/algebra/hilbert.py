@@ -204,6 +204,11 @@ class VarietyEstimate:
         """Whether all checks passed. Equations above ``max_degree`` can never be ruled out."""
         return not self.doubts
 
+    def __repr__(self) -> str:
+        degree = "unknown" if self.degree is None else self.degree
+        doubts = "" if self.settled else f", {len(self.doubts)} doubts"
+        return f"<VarietyEstimate: dimension {self.dimension}, degree {degree}{doubts}>"
+
 
 def _has_one_noise(vanishing: FloatArray, degrees: IntArray, others: float, n_points: int) -> bool:
     """Say whether one noise explains all polynomials that vanish, and none of the others."""

@@ -42,6 +42,10 @@ class Projection:
     distances: FloatArray
     converged: BoolArray
 
+    def __repr__(self) -> str:
+        n_points, n_converged = len(self.points), int(np.sum(self.converged))
+        return f"<Projection: {n_points} points, {n_converged} converged>"
+
 
 def project(
     basis: PolynomialBasis,

@@ -292,6 +292,12 @@ class DegreeTrace:
         """The smallest factor by which a pivot would have to change for a rank to change."""
         return min(self.rank_accepted, 1 / self.rank_rejected if self.rank_rejected else np.inf)
 
+    def __repr__(self) -> str:
+        return (
+            f"<DegreeTrace: degree {self.degree}, {self.candidates} candidates, {self.vanishing} "
+            f"vanishing, {self.nonvanishing} nonvanishing, tol {self.tol:.3g}>"
+        )
+
 
 # --- One degree -----------------------------------------------------------------------------------
 #

@@ -99,6 +99,9 @@ class Noise:
             f"degree {self.degree + 1} is no closer" if above else "no higher degree looked at"
         )
 
+    def __repr__(self) -> str:
+        return f"<Noise: {self}>"
+
 
 # --- The plateau ----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import SHOWN_DIGITS, Sum
+from vanishing.equations.text import Sum
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import LARGEST_MATRIX
@@ -228,40 +228,8 @@ def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
 
 
-# --- A few equations of a basis, quickly, however large it is: for notebooks and reports ----------
-
 #: Equations that are shown, at most, and terms of each: about a screen.
 SHOWN_EQUATIONS, SHOWN_TERMS = 10, 24
-
-
-@dataclass(frozen=True, eq=False)
-class Excerpt:
-    """The first equations of a basis, and how many there are beyond them."""
-
-    sums: list[Sum]
-    degrees: IntArray
-    extents: FloatArray
-    n_more: int
-
-
-def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
-    """Expand the first equations of a basis, as many as can be expanded quickly.
-
-    ``model`` is the ideal that the basis is from, if there is one. Terms that do not count at
-    the digits shown are not counted as left out either.
-    """
-    n_shown = min(SHOWN_EQUATIONS, basis.count())
-    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
-    while top and not is_quick(basis, top):
-        top -= 1
-    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
-    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
-    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
-    sums = []
-    if n_shown:
-        scale = DataScale.of(basis, model)
-        sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
-    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
 
 
 def is_quick(basis: PolynomialBasis, degree: int) -> bool:
@@ -270,16 +238,6 @@ def is_quick(basis: PolynomialBasis, degree: int) -> bool:
     widest = max((block.n_candidates for block in blocks), default=0)
     n_monomials = count(basis.n_features, degree)
     return n_monomials * max(widest, basis.n_features) <= BLOCK
-
-
-def describe_rest(found: Excerpt) -> str:
-    """Say what an excerpt does not show."""
-    if not found.n_more:
-        return "" if found.sums else "no equation: nothing vanishes"
-    more = "more equation" if found.sums else "equation"
-    plural = "" if found.n_more == 1 else "s"
-    large = "" if np.size(found.degrees) else ", too large to be written out"
-    return f"{found.n_more} {more}{plural}{large}"
 
 
 # --- SymPy ----------------------------------------------------------------------------------------

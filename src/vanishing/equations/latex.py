@@ -1,12 +1,10 @@
 """Equations as LaTeX."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from vanishing.arrays.parameters import check_whole
-from vanishing.equations.expansion import choose_terms, describe_rest, equations_of, excerpt
+from vanishing.equations.expansion import choose_terms, equations_of
 from vanishing.equations.text import SHOWN_DIGITS, Notation, printable
-from vanishing.polynomials.basis import PolynomialBasis
 
 LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 
@@ -39,20 +37,6 @@ def to_latex(
     symbols = [latex_symbol(name) for name in equations.names]
     sums = choose_terms(equations.basis, equations.scale, digits=digits)
     return [LATEX.write(each, symbols) for each in sums]
-
-
-def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
-    """Write the first equations of a basis as one display in LaTeX."""
-    found = excerpt(basis, model)
-    symbols = [latex_symbol(name) for name in names]
-    lines = []
-    for each in found.sums:
-        dots = r" + \cdots" if each.n_left_out else ""
-        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
-    if note := describe_rest(found):
-        lines.append(f"&\\text{{{note}}}")
-    body = " \\\\\n".join(lines)
-    return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"
 
 
 def latex_symbol(name: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from vanishing.equations.expansion import describe_rest, excerpt
+from vanishing.equations.excerpt import excerpt
 from vanishing.equations.text import (
     SPOKEN,
     Sum,
@@ -193,8 +193,8 @@ def notebook_html(basis: PolynomialBasis, names: Sequence[str], model: Any = Non
         )
         for each, degree, extent in zip(found.sums, found.degrees, found.extents, strict=True)
     ]
-    if note := describe_rest(found):
-        rows.append(element("div", element("small", note, style="opacity: 0.7")))
+    if found.rest:
+        rows.append(element("div", element("small", found.rest, style="opacity: 0.7")))
     return render(
         element("div", rows, class_="vanishing-equations", style="margin: 0.5em 0; max-width: 60em")
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt, lcm, log10
 from sys import float_info
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2, norm
@@ -100,7 +100,8 @@ DENOMINATOR, COMMON_DENOMINATOR = 100, 1000
 class Simplified:
     """Coefficients that are zero or short; integers if all are.
 
-    ``scale`` is what the coefficients were multiplied with to become integers.
+    ``scale`` is what the coefficients were multiplied with to become integers, negative if signs
+    were changed.
     """
 
     coefficients: tuple[int | float, ...]
@@ -320,8 +321,8 @@ class TidyEquation:
 # show, and modulo multiples of the equations of lower degree still simpler ones.
 
 # Nothing is built on a number that may be noise, with a factor of two to spare: it is not a pivot,
-# and a polynomial that differs by so little from multiples of others is one of them. Pivots need
-# not be larger than half of the largest, however uncertain they are.
+# and a polynomial that differs by so little from multiples of others is one of them. Half of the
+# largest is enough for a pivot, and half of a polynomial for a new one, however uncertain they are.
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,30 +342,53 @@ class EchelonForm:
         return kept
 
 
-def readable(sample: Sample, *, mix: bool) -> Iterator[tuple[int, FloatArray, EchelonForm]]:
-    """Choose polynomials to write: degree, coefficients, and what fixes scale and mixture.
+class Chosen(NamedTuple):
+    """A polynomial to write: degree, coefficients, and what fixes its scale and mixture."""
+
+    degree: int
+    coefficients: FloatArray
+    coordinates: EchelonForm
+
+
+def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chosen]]:
+    """Choose polynomials to write, in one way or, with ``mix``, in two.
+
+    Which variables are eliminated matters: where t = a + b, it is p = a b or p = b (t - b).
+    """
+    orders = (False, True) if mix else (False,)
+    return [
+        list(_choose(sample, mix=mix, reduce=reduce, last_first=last_first))
+        for last_first in orders
+    ]
+
+
+def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Iterator[Chosen]:
+    """Choose polynomials to write.
 
     With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
-    to noise, by multiples of others of lower degree.
+    to noise, by multiples of others of lower degree. With ``reduce``, such multiples are subtracted
+    from the rest. Pivots are sought from the first variable on, or from the last.
     """
     degrees = sample.basis.degrees()
     if not mix:
         for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
             noise = _noise(sample, column[:, None], degree)
-            alone = _echelon(sample, column[None, :] * sample.sizes, noise)
-            yield degree, alone.coefficients[:, 0], alone
+            alone = _echelon(sample, column[None, :] * sample.sizes, noise, last_first)
+            yield Chosen(degree, alone.coefficients[:, 0], alone)
         return
     lower: list[tuple[int, FloatArray]] = []
     for degree in np.unique(degrees).tolist():
         own = sample.coefficients[:, degrees == degree]
         noise = _noise(sample, own, degree)
-        known = _echelon(sample, _multiples(sample, lower, degree), noise)
-        found = _echelon(sample, _new(sample, own, known, noise), noise)
-        found.coefficients[known.pivots] = 0.0  # up to rounding errors
-        both = _joined(known, found)
+        known = _echelon(sample, _multiples(sample, lower, degree), noise, last_first)
+        new = _new(sample, own, known, noise, reduce=reduce)
+        found = _echelon(sample, new, noise, last_first)
+        if reduce:
+            found.coefficients[known.pivots] = 0.0  # up to rounding errors
+        both = _joined(known, found) if reduce else found
         for coefficients in found.coefficients.T:
             lower.append((degree, coefficients))
-            yield degree, coefficients, both
+            yield Chosen(degree, coefficients, both)
 
 
 def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
@@ -377,14 +401,17 @@ def _noise(sample: Sample, polynomials: FloatArray, degree: int) -> float:
     )
 
 
-def _echelon(sample: Sample, rows: FloatArray, noise: float) -> EchelonForm:
+def _echelon(
+    sample: Sample, rows: FloatArray, noise: float, last_first: bool = False
+) -> EchelonForm:
     """Bring weighted rows of coefficients to echelon form."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
-    order = np.argsort(-sample.table.exponents.sum(axis=1), kind="stable")
+    exponents = sample.table.exponents
+    powers = exponents if last_first else exponents[:, ::-1]
+    order = np.lexsort((*-powers.T, -exponents.sum(axis=1)))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    share = min(max(PIVOT_SHARE, 2 * OUTLYING * noise), 0.5)
     echelon, pivots = reduced_echelon(
-        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=share
+        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=_noticed(noise, PIVOT_SHARE)
     )
     by_pivot = np.argsort(pivots)
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]
@@ -403,16 +430,27 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
     return (np.hstack(parts) * sample.sizes[:, None]).T
 
 
-def _new(sample: Sample, own: FloatArray, known: EchelonForm, noise: float) -> FloatArray:
-    """Return what polynomials have beyond multiples of others, as weighted rows."""
+def _new(
+    sample: Sample, own: FloatArray, known: EchelonForm, noise: float, *, reduce: bool
+) -> FloatArray:
+    """Return what polynomials have beyond multiples of others, as weighted rows.
+
+    Without ``reduce``, return the combinations of the polynomials that have something beyond them.
+    """
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
     if not known.pivots.size:
         return rows
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
     reduced = reduced_modulo(rows, echelon, known.pivots)
-    _, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
-    return np.asarray(spanned[singular > max(SAME, 2 * OUTLYING * noise)])
+    combinations, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
+    beyond = singular > _noticed(noise, SAME)
+    return np.asarray(spanned[beyond] if reduce else combinations.T[beyond] @ rows)
+
+
+def _noticed(noise: float, least: float) -> float:
+    """Return the share of a polynomial that is not noise: at most half, however large that is."""
+    return min(max(least, 2 * OUTLYING * noise), 0.5)
 
 
 def _joined(known: EchelonForm, found: EchelonForm) -> EchelonForm:
@@ -423,7 +461,62 @@ def _joined(known: EchelonForm, found: EchelonForm) -> EchelonForm:
     )
 
 
+def simplify(
+    sample: Sample,
+    chosen: Chosen,
+    *,
+    drop: float | None = None,
+    digits: int | None = None,
+    integers: bool = True,
+) -> Simplified:
+    """Drop terms of one polynomial and round its coefficients, as ``tidy`` is told to."""
+    degree, fitted, coordinates = chosen
+    if sample.is_lost(fitted):
+        raise ValueError(
+            f"an equation of degree {degree} has terms so large that rounding errors hide "
+            "it: X is far from the origin, compared with its spread; subtract the mean first, or "
+            "pass mix=False"
+        )
+    uncertain = coordinates.kept_by(sample.directions(fitted, degree))
+    single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
+    # Terms of this degree or less: they come first.
+    own = slice(count(sample.basis.n_features, degree))
+    polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
+    drop_terms(polynomial, sample.sizes[own], drop)
+    simplified = with_fractions(polynomial) if integers and digits is None else None
+    if simplified is None:
+        return with_decimals(polynomial, digits)
+    return _with_first_term_positive(simplified, sample.table.exponents)
+
+
+def _with_first_term_positive(simplified: Simplified, exponents: IntArray) -> Simplified:
+    """Change the signs of a sum of integers such that it is written as people do."""
+    kept = np.flatnonzero(simplified.coefficients)
+    degrees = exponents[kept].sum(axis=1)
+    first = kept[np.argmax(degrees == degrees.max(initial=0))] if kept.size else 0
+    if simplified.coefficients[first] >= 0:
+        return simplified
+    return Simplified(tuple(-c for c in simplified.coefficients), -simplified.scale)
+
+
+def write_shortest(
+    sample: Sample, among: list[list[Chosen]], most: int | None = None, **rounding: Any
+) -> list[tuple[Chosen, Simplified]]:
+    """Simplify the first polynomials of each list, and return those with the fewest terms.
+
+    A list that has more polynomials comes first: no equation is given up to be short.
+    """
+    written = [
+        [(each, simplify(sample, each, **rounding)) for each in chosen[:most]] for chosen in among
+    ]
+    n_terms = [sum(np.count_nonzero(s.coefficients) for _, s in found) for found in written]
+    return min(zip(written, n_terms, strict=True), key=lambda each: (-len(each[0]), each[1]))[0]
+
+
 # --- Equations as people would write them, with the error that this causes ------------------------
+
+#: Monomials of an equation that can be tidied: a matrix of them is worked on at a time.
+MOST_TIDIED = isqrt(BLOCK)
 
 
 def tidy(
@@ -435,10 +528,14 @@ def tidy(
     drop: float | None = None,
     digits: int | None = None,
     integers: bool = True,
-    mix: bool = False,
+    mix: bool = True,
     factor: bool = False,
 ) -> list[TidyEquation]:
-    """Write the vanishing polynomials as short as the noise of the data allows.
+    """Write the shortest equations of the fitted ideal that the noise of the data allows.
+
+    Which polynomials of one degree a fit finds is chance: any mixtures of them vanish as well. They
+    are combined to others that span the same and have fewer terms, and multiples of shorter
+    equations are left out.
 
     The leading coefficient becomes 1. Terms are dropped and coefficients rounded one after the
     other, and each time the rest is adjusted so that the values on X change least. This goes on as
@@ -466,14 +563,15 @@ def tidy(
         is not given.
     mix : bool
         Whether to combine the polynomials of each degree to others that span the same and have
-        fewer terms (reduced echelon form). Which of them a fit finds is chance.
+        fewer terms (reduced echelon form). With False, each polynomial of the fit is tidied by
+        itself.
     factor : bool
         Whether to write the expression as a product. It takes integers to find one.
 
     Returns
     -------
     list of TidyEquation
-        In the order of the polynomials; with ``mix`` by degree.
+        By degree. With ``mix=False`` one for each column of ``transform``, in its order.
 
     Examples
     --------
@@ -499,31 +597,17 @@ def tidy(
         return []
     names = _names_for(equations, X, feature_names)
     n_monomials = count(basis.n_features, len(basis.blocks))
-    most = isqrt(BLOCK)  # a matrix of them is worked on at a time
-    if n_monomials > most:
+    if n_monomials > MOST_TIDIED:
         raise ValueError(
             f"there are {n_monomials} monomials in {basis.n_features} variables up to degree "
-            f"{len(basis.blocks)}, more than the {most} that can be tidied; pass the "
+            f"{len(basis.blocks)}, more than the {MOST_TIDIED} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
     sample = Sample.of(basis, X)
-    found = []
-    for degree, fitted, coordinates in readable(sample, mix=mix):
-        if sample.is_lost(fitted):
-            raise ValueError(
-                f"an equation of degree {degree} has terms so large that rounding errors hide "
-                "it: X is far from the origin, compared with its spread; subtract the mean first"
-            )
-        uncertain = coordinates.kept_by(sample.directions(fitted, degree))
-        single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
-        # Terms of this degree or less: they come first.
-        own = slice(count(basis.n_features, degree))
-        polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
-        drop_terms(polynomial, sample.sizes[own], drop)
-        simplified = with_fractions(polynomial) if integers and digits is None else None
-        if simplified is None:
-            simplified = with_decimals(polynomial, digits)
-        found.append(_measured(sample, fitted, simplified, uncertain, degree, names))
+    written = write_shortest(
+        sample, choices(sample, mix=mix), drop=drop, digits=digits, integers=integers
+    )
+    found = [_measured(sample, *each, names) for each in written]
     return [each.factored() for each in found] if factor else found
 
 
@@ -543,14 +627,11 @@ def _names_for(equations: ModelEquations, X: Any, feature_names: Any) -> tuple[s
 
 
 def _measured(
-    sample: Sample,
-    fitted: FloatArray,
-    simplified: Simplified,
-    uncertain: FloatArray,
-    degree: int,
-    names: tuple[str, ...],
+    sample: Sample, chosen: Chosen, simplified: Simplified, names: tuple[str, ...]
 ) -> TidyEquation:
     """Compare a polynomial with the fitted one, both in the scale of the result."""
+    degree, fitted, coordinates = chosen
+    uncertain = coordinates.kept_by(sample.directions(fitted, degree))
     scale = simplified.scale
     tidied = np.zeros(len(fitted))
     tidied[: len(simplified.coefficients)] = simplified.coefficients
@@ -565,7 +646,7 @@ def _measured(
         degree=degree,
         exponents=sample.table.exponents[kept],
         coefficients=tuple(simplified.coefficients[index] for index in kept),
-        standard_errors=scale * np.linalg.norm(uncertain[kept], axis=1),
+        standard_errors=abs(scale) * np.linalg.norm(uncertain[kept], axis=1),
         n_dropped=int(np.sum((tidied == 0) & (before != 0))),
         dropped_share=float(np.linalg.norm(contributions[tidied == 0])) / size,
         digits=max(significant_digits(c) for c in tidied[kept].tolist()),

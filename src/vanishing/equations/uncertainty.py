@@ -11,18 +11,18 @@ of coordinates.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from vanishing.arrays.blocks import block_rows, row_slices
-from vanishing.arrays.namespace import FloatArray, is_array, lazy, move_to_host, unmask
+from vanishing.arrays.namespace import BoolArray, FloatArray, is_array, lazy, move_to_host, unmask
 from vanishing.equations.expansion import expand_basis
 from vanishing.equations.sizes import monomial_sizes
 from vanishing.equations.text import UNNOTICED
-from vanishing.levels import ROUNDING
+from vanishing.levels import OUTLYING, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import Monomials, monomials
+from vanishing.polynomials.monomials import Monomials, monomials, multiples
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Sample:
     sizes: FloatArray
 
     @classmethod
-    def of(cls, basis: PolynomialBasis, X: Any) -> "Sample":
+    def of(cls, basis: PolynomialBasis, X: Any) -> Self:
         """Evaluate a basis on data."""
         points = _checked(X, basis.n_features)
         _, coefficients = expand_basis(basis)
@@ -80,11 +80,15 @@ class Sample:
     def directions(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return changes, of one standard error each, of a polynomial that vanishes on X."""
         below = self.basis.degrees(which="nonvanishing") <= degree
+        errors = np.hypot(self._errors(coefficients, degree), self._rounding(coefficients))
+        return np.asarray((self.nonvanishing * errors)[:, below])
+
+    def _errors(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        """Return the standard errors of the coefficients of a polynomial on all f."""
         squares = (self._monomial_values @ coefficients) ** 2
         chance = squares @ self._nonvanishing_values**2 / len(squares) / self._n_free(degree)
         bias = np.mean(squares) * self._bias(coefficients)
-        errors = np.sqrt(chance + bias**2 + self._rounding(coefficients) ** 2)
-        return np.asarray(self.nonvanishing[:, below] * errors[below])
+        return np.asarray(np.sqrt(chance + bias**2))
 
     def _bias(self, coefficients: FloatArray) -> FloatArray:
         """Return mean(f Δg / 2 + ∇f·∇g) / mean(|∇g|²) for all f."""
@@ -114,18 +118,26 @@ class Sample:
         That changes the values on X by a quarter of a standard error: together with the error
         itself, as independent of it, by 3 % more than this alone.
         """
-        values = self._monomial_values @ coefficients
-        typical = np.sqrt(
-            np.mean(values**2) / self._n_free(degree) + self._rounding(coefficients) ** 2
-        )
+        typical = np.hypot(self._typical(coefficients, degree), self._rounding(coefficients))
         occurs = self.table.exponents.sum(axis=1) <= degree
         return np.where(occurs, typical / 4 / self.sizes, 0.0)
 
+    def _typical(self, coefficients: FloatArray, degree: int) -> float:
+        """Return the standard error of the coefficient on a typical f."""
+        values = self._monomial_values @ coefficients
+        return float(np.sqrt(np.mean(values**2) / self._n_free(degree)))
+
     def is_lost(self, coefficients: FloatArray) -> bool:
         """Say whether rounding hides how the polynomial changes over the spread of the data."""
-        gradient, _ = self._derivatives(coefficients)
-        change = np.sqrt(np.mean(np.sum((gradient * np.std(self._rows, axis=0)) ** 2, axis=1)))
-        return bool(self._rounding(coefficients) > UNNOTICED * change > 0)
+        return self._rounding(coefficients) > UNNOTICED * self.change(coefficients) > 0
+
+    def change(self, coefficients: FloatArray) -> float:
+        """Return how far a polynomial changes over a standard deviation of the data."""
+        # A constant column has terms in others that are rounding errors.
+        counts = np.abs(coefficients) * self.sizes > self._rounding(coefficients)
+        gradient, _ = self._derivatives(np.where(counts, coefficients, 0.0))
+        spread = np.std(self._rows, axis=0)
+        return float(np.sqrt(np.mean(np.sum((gradient * spread) ** 2, axis=1))))
 
     def _n_free(self, degree: int) -> int:
         """Return the number of rows less that of coefficients which were fitted to them."""
@@ -135,6 +147,69 @@ class Sample:
     def _rounding(self, coefficients: FloatArray) -> float:
         """Return the rounding errors of the values, whose largest terms are products."""
         return float(4 * ROUNDING * np.max(np.abs(coefficients) * self.sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSample(Sample):
+    """What a fit says about its polynomials, without its data.
+
+    The vanishing polynomials are orthogonal on the data and have their extents; ``X`` are points
+    with the mean and the covariance of the data. The number of rows is not known: what counts as
+    one standard error is the share of the extent that a reader does not miss.
+    """
+
+    def extent(self, coefficients: FloatArray, degree: int) -> float:
+        """Return the extent of a mixture of the vanishing polynomials, at size 1 like theirs.
+
+        These are orthonormal under the normalization. Multiples of equations of lower degrees,
+        which a mixture may contain, count as zero.
+        """
+        mixture, extents, own = self._mixture(coefficients, degree)
+        return float(np.linalg.norm((mixture * extents)[own]) / np.linalg.norm(mixture[own]))
+
+    def is_loose(self, coefficients: FloatArray, degree: int) -> bool:
+        """Say whether multiples of lower equations are much larger on the data than the rest."""
+        mixture, extents, own = self._mixture(coefficients, degree)
+        values = mixture * extents
+        rest = np.hypot(np.linalg.norm(values[own]), self._rounding(coefficients))
+        return bool(np.linalg.norm(values[~own]) > OUTLYING * rest)
+
+    def _mixture(
+        self, coefficients: FloatArray, degree: int
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return the vanishing polynomials, and multiples of lower ones, that one is a sum of.
+
+        That is its coordinates, the extents of the summands, and which of these have its degree.
+        """
+        coordinates, extents, own = self._summands[degree]
+        return coordinates @ (coefficients * self.sizes), extents, own
+
+    @lazy
+    def _summands(self) -> dict[int, tuple[FloatArray, FloatArray, BoolArray]]:
+        degrees, found = self.basis.degrees(), {}
+        for degree in np.unique(degrees).tolist():
+            parts, extents = [], []
+            for each in np.unique(degrees[degrees <= degree]).tolist()[::-1]:
+                factors = monomials(self.basis.n_features, degree - each).exponents
+                n_terms = len(monomials(self.basis.n_features, each))
+                same = degrees == each
+                parts.append(multiples(self.coefficients[:n_terms, same], self.table, factors))
+                # The extent of a multiple, as if its factor were independent of the rest.
+                extents.append(np.outer(self.sizes[: len(factors)], self.basis.extents[same]))
+            spanning = np.hstack(parts) * self.sizes[:, None]
+            norms = np.linalg.norm(spanning, axis=0)
+            of_each = np.concatenate([each.ravel() for each in extents])
+            own = np.arange(len(norms)) < parts[0].shape[1]
+            found[degree] = np.linalg.pinv(spanning / norms) / norms[:, None], of_each, own
+        return found
+
+    def _errors(self, coefficients: FloatArray, degree: int) -> FloatArray:
+        typical = self._typical(coefficients, degree)
+        return np.full(self.basis.count("nonvanishing"), typical)
+
+    def _typical(self, coefficients: FloatArray, degree: int) -> float:
+        mixture, extents, own = self._mixture(coefficients, degree)
+        return float(UNNOTICED * np.linalg.norm((mixture * extents)[own]))
 
 
 def _checked(X: Any, n_features: int) -> FloatArray:

@@ -73,6 +73,9 @@ class BrokenEquation:
             f"{self.value - self.usual:.3g}, {self.times_typical:.3g} times what is typical"
         )
 
+    def __repr__(self) -> str:
+        return f"<BrokenEquation: {self.summary}>"
+
 
 class Bar(NamedTuple):
     """A row of a display: what a feature, or all others together, adds to the score.

@@ -13,7 +13,7 @@ outweighing everything else.
 """
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.levels import ROUNDING
@@ -49,6 +49,9 @@ class Cells:
         self.log_alone = np.zeros(values.shape)
         self.spreads = np.zeros(values.shape[1])
         self.deviations = np.zeros(values.shape[1])
+        #: Change of each cell that changes its normal score by 1: the spread of a normal column,
+        #: and in proportion to the values for their exponentials.
+        self.scales = np.zeros(values.shape)
         #: log₂ of the probability of each cell, told by the rows above and below.
         self.log_between = np.zeros(values.shape)
         #: Number of each value among those of its column, -1 where a cell is blank.
@@ -61,7 +64,7 @@ class Cells:
             there = self.present[once, j]
             if there.sum() > 1:
                 self._describe(j, values[once[there], j], once[there])
-        for each in (self.levels, self.log_alone, self.log_between):
+        for each in (self.levels, self.log_alone, self.log_between, self.scales):
             each[:] = each[once][place]
         self.varying: IntArray = np.flatnonzero(self.levels.max(axis=0, initial=-1) > 0)
         self._looked_up: dict[tuple[int, int], FloatArray] = {}
@@ -70,12 +73,13 @@ class Cells:
         places = np.round(x / self.resolution[j])
         distinct, levels, counts = np.unique(places, return_inverse=True, return_counts=True)
         self.levels[there, j] = levels
-        self.log_alone[there, j] = _log_alone(distinct, counts)[levels]
         self.spreads[j], self.deviations[j] = robust_spread(x), x.std()
+        self.scales[there, j] = _measure_scales(distinct, counts)[levels] * self.resolution[j]
+        unit = self.coarsen(j)
+        self.log_alone[there, j] = _log_alone(distinct, counts, unit / self.resolution[j])[levels]
         # Nothing of a column that counts years is left open by the years above and below.
         padded = np.concatenate([2 * x[:1] - x[1:2], x, 2 * x[-1:] - x[-2:-1]])
         off = np.abs(x - (padded[:-2] + padded[2:]) / 2)
-        unit = self.coarsen(j)
         noise = np.hypot(robust_spread(np.concatenate([off, -off])), unit / np.sqrt(12))
         self.log_between[there, j] = np.log2(round_normal(off, noise, unit))
 
@@ -143,16 +147,32 @@ def robust_spread(x: FloatArray) -> float:
     return float((high - low) / 2 if high > low else x.std())
 
 
-def _log_alone(places: FloatArray, counts: IntArray) -> FloatArray:
-    """Return log₂ p₀ of each distinct value, in units of the resolution."""
+def _log_alone(places: FloatArray, counts: IntArray, unit: float) -> FloatArray:
+    """Return log₂ p₀ of each distinct value; places and the unit are in those of the resolution."""
     n, m = int(counts.sum()), len(places)
     if m == 1:
         return np.zeros(1)
-    n_neighbors = min(max(2, int(np.sqrt(m))), m - 1)
-    first = np.clip(np.arange(m) - n_neighbors // 2, 0, m - 1 - n_neighbors)
-    widths = np.maximum(places[first + n_neighbors] - places[first], n_neighbors)
-    density = np.clip(n_neighbors / m / widths, LEAST_PROBABILITY, 1.0)
+    first, last = _find_neighbors(m)
+    n_neighbors = last - first
+    widths = np.maximum(places[last] - places[first], n_neighbors)
+    density = np.minimum(n_neighbors / m / widths * unit, 1.0)
     return _mix((counts - 1) / (n - 1), density, counts)
+
+
+def _measure_scales(places: FloatArray, counts: IntArray) -> FloatArray:
+    """Return the change of each distinct value that changes its normal score by 1."""
+    if len(places) == 1:
+        return np.zeros(1)
+    first, last = _find_neighbors(len(places))
+    scores = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
+    return np.asarray((places[last] - places[first]) / (scores[last] - scores[first]))
+
+
+def _find_neighbors(n_values: int) -> tuple[IntArray, IntArray]:
+    """Return the first and the last of the √n sorted values around each."""
+    n_neighbors = min(max(2, int(np.sqrt(n_values))), n_values - 1)
+    first = np.clip(np.arange(n_values) - n_neighbors // 2, 0, n_values - 1 - n_neighbors)
+    return first, first + n_neighbors
 
 
 def _log_given(x: IntArray, other: IntArray, log_alone: FloatArray) -> FloatArray:

@@ -14,11 +14,12 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
+from vanishing.laws.candidate import Candidate, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
-from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, find_complete
+from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
@@ -409,7 +410,7 @@ def discover(
     >>> laws = discover(np.column_stack([m, v, m * v**2 / 2]), ["m", "v", "E"])
     >>> print(laws)
     One law in 3 columns of 300 rows; exact.
-      2*E = m*v^2  8,982 bits  exact  300 rows
+      2*E = m*v^2  9,465 bits  exact  300 rows
     """
     check_options(max_degree, random_state)
     _check_time_limit(time_limit)

@@ -15,16 +15,11 @@ from dataclasses import replace
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import Candidate, Term, find_complete, measure_structure
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.fit import Relation, evaluate, fit_relation
 from vanishing.laws.law import simplify
-from vanishing.laws.model import (
-    NOISE_OF_CORRELATIONS,
-    Candidate,
-    Term,
-    find_complete,
-    measure_structure,
-)
+from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     HIGHEST_DEGREE,
     MOST_ELIMINATED,
@@ -48,8 +43,10 @@ MOST_FITTED, MOST_JUDGED, OF_EACH = 40, 12, 2
 MOST_SUPPORTS = 1.2e7
 #: Rows that equations are fitted to at first.
 FIRST_ROWS = 300
-#: Terms of the longest law that is not linear.
+#: Terms of the longest law of which all supports are tried.
 LONGEST = HIGHEST_DEGREE
+#: Sizes of supports, one after the other; the last is that of all longer ones.
+SIZES = range(2, LONGEST + 2)
 #: Extents between which supports are looked for. A few wrong cells lift that of a law.
 LEAST_EXTENT, MOST_EXTENT = 1e-4, 0.5
 #: Ratio of two extents that are tried one after the other. A term that lowers the extent by less is
@@ -74,7 +71,7 @@ class NoisyProposer:
         self.columns, rows = _choose_block(cells.present, columns)
         values = cells.values[np.ix_(rows, self.columns)]
         values = values[_find_usual(values)]
-        is_positive = (values > 0).all(axis=0)
+        self.is_positive = is_positive = (values > 0).all(axis=0)
         #: Factors of the terms, and their values.
         self.letters = [(int(j), 1) for j in self.columns]
         self.letters += [(int(j), 0) for j in self.columns[is_positive]]
@@ -91,16 +88,17 @@ class NoisyProposer:
             return []
         return [f"laws of degree {degree + 1} and more were not looked for in {n_columns} columns"]
 
-    def propose(self) -> list[Candidate]:
-        """Propose polynomials of the columns, and some with their logarithms.
+    def propose(self, size: int) -> list[Candidate]:
+        """Propose polynomials of some terms of the columns, and some with their logarithms.
 
-        Those that are likely to have most bits, a few of each set of columns.
+        Those that are likely to have most bits, a few of each set of columns. The largest size is
+        that of all longer equations.
         """
         n_columns = len(self.columns)
         if n_columns < 2 or len(self.rows) <= n_columns:
             return []
         fitted: dict[tuple[Term, ...], tuple[float, bool]] = {}
-        for terms, is_proportional in self._find_terms():
+        for terms, is_proportional in self._find_terms(size):
             if time.thread_time() > self.deadline:
                 break
             score, _ = self._fit(terms, is_proportional, FIRST_ROWS)
@@ -119,20 +117,21 @@ class NoisyProposer:
                 found.setdefault(candidate.key, candidate)
         return list(found.values())
 
-    def _find_terms(self) -> Iterator[tuple[tuple[Term, ...], bool]]:
+    def _find_terms(self, size: int) -> Iterator[tuple[tuple[Term, ...], bool]]:
         """Yield the terms of equations, and whether their noise is in proportion to the values."""
+        if size > LONGEST:
+            for exponents in self._find_longer():
+                yield self._name_all(exponents), False
+            return
         n_columns = len(self.columns)
         for n_letters, is_proportional in (
             (n_columns, False), (n_columns, True), (len(self.letters), False)
         ):  # fmt: skip
             with_logs = n_letters > n_columns
             if n_letters == n_columns or with_logs:
-                for size in range(2, LONGEST + 1):
-                    terms = self._make_terms(n_letters, size, is_proportional)
-                    for support in self._find_supports(terms, size, with_logs):
-                        yield self._name_all(terms.exponents[support]), is_proportional
-        for exponents in self._find_longer():
-            yield self._name_all(exponents), False
+                terms = self._make_terms(n_letters, size, is_proportional)
+                for support in self._find_supports(terms, size, with_logs):
+                    yield self._name_all(terms.exponents[support]), is_proportional
 
     def _find_longer(self) -> Iterator[IntArray]:
         """Yield the exponents of longer equations, linear and quadratic."""
@@ -180,7 +179,8 @@ class NoisyProposer:
     def _find_supports(self, terms: Terms, size: int, with_logs: bool) -> IntArray:
         """Return the supports of a size with the smallest extents, a few of each set of columns.
 
-        None of them has a smaller one inside. With logarithms, each has one at least.
+        None of them has a smaller one inside. With logarithms, each has one at least, and a column
+        stands for itself or for its logarithm, not for both.
         """
         n_columns = len(self.columns)
         found = np.empty((0, size), dtype=np.intp)
@@ -199,8 +199,10 @@ class NoisyProposer:
             supports = search_supports(terms, level, size)
             supports = supports[primitive(terms.exponents, supports)]
             if with_logs:
-                is_log = np.asarray(terms.exponents[:, n_columns:].any(axis=1))
-                supports = supports[is_log[supports].any(axis=1)]
+                used = np.asarray(terms.exponents[supports].any(axis=1))
+                as_logs = used[:, n_columns:]
+                both = (used[:, np.flatnonzero(self.is_positive)] & as_logs).any(axis=1)
+                supports = supports[as_logs.any(axis=1) & ~both]
             found = np.unique(np.vstack([found, supports]), axis=0)
             if len(found) >= MOST_FITTED:
                 break

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.laws.cells import Cells
-from vanishing.laws.model import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.levels import BLOCK, ROUNDING
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
@@ -30,8 +30,11 @@ UNKNOWN = 0.2
 DIGITS = 13
 
 
-class Proposer:
-    """Proposes equations of the columns of a table, until the ``deadline`` by the thread's time."""
+class Draw:
+    """Some rows of a table, drawn at random, that proposers look at until the ``deadline``.
+
+    By the thread's time.
+    """
 
     def __init__(self, cells: Cells, rng: np.random.Generator, deadline: float) -> None:
         self.cells = cells
@@ -45,21 +48,39 @@ class Proposer:
         #: Bits that a row may give, at most.
         self.worth = -cells.log_alone[self.rows] * (n_rows / len(self.rows))
 
-    def proposers(self) -> list[Callable[[], Iterable[Candidate]]]:
-        """Return functions that propose, the cheapest first."""
-        return [
-            self.ratios_and_differences,
-            self.sums_and_products,
-            self.totals_of_neighbors,
-            self.ratios_of_products,
-            self.sums_of_four,
-            self.combinations_of_three,
-            self.sparse_combinations,
-            self.quotients,
-            self.shifted_quotients,
-        ]
 
-    # --- Two columns ------------------------------------------------------------------------------
+def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
+    """Return functions that propose, the cheapest first."""
+    products, sums = Products(draw), Sums(draw)
+    return [
+        products.ratios_and_differences,
+        products.sums_and_products,
+        sums.totals_of_neighbors,
+        products.ratios_of_products,
+        sums.sums_of_four,
+        sums.combinations_of_three,
+        sums.sparse_combinations,
+        products.quotients,
+        products.shifted_quotients,
+    ]
+
+
+def list_sum_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
+    """Return functions that propose sums with the coefficients 1 and -1."""
+    products, sums = Products(draw), Sums(draw)
+    return [
+        products.sums_and_products,
+        sums.totals_of_neighbors,
+        sums.sums_of_four,
+        sums.sparse_combinations,
+    ]
+
+
+class Products:
+    """Proposes products and quotients of columns, and what is tried for pairs of columns."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.cells, self.some, self.worth = draw.cells, draw.some, draw.worth
 
     def ratios_and_differences(self) -> Iterator[Candidate]:
         """Propose y = k x, y = x + k, y = k - x and y = x²."""
@@ -81,8 +102,6 @@ class Proposer:
                 near = np.abs(p**2 - q) <= np.abs(p) * units[base] + units[square]
                 if len(p) and np.mean(near) >= MOST:
                     yield Candidate((((base, 2),), ((square, 1),)), (1.0, -1.0))
-
-    # --- Three columns ----------------------------------------------------------------------------
 
     def sums_and_products(self) -> Iterator[Candidate]:
         """Propose c = a + b and c = a b for all pairs."""
@@ -166,209 +185,6 @@ class Proposer:
                 x[nonzero], y[nonzero], np.asarray(errors)[nonzero], units[column]
             ):
                 yield Candidate((*terms, ((column, 1),)), (*(k * sign for sign in signs), -1.0))
-
-    def combinations_of_three(self) -> Iterator[Candidate]:
-        """Propose linear equations of two or three columns with any coefficients."""
-        for size, has_constant in ((2, True), (3, False), (3, True)):
-            if math.comb(len(self.cells.varying), size) > MOST_COMBINATIONS:
-                continue
-            chosen = np.array(list(combinations(self.cells.varying.tolist(), size)), dtype=np.intp)
-            for some in np.array_split(chosen, 1 + len(chosen) // 2000):
-                if len(some):
-                    yield from self._find_null_vectors(some, has_constant)
-
-    def _find_null_vectors(self, chosen: IntArray, has_constant: bool) -> Iterator[Candidate]:
-        values = np.moveaxis(self.some[:, chosen], 0, 1)
-        complete = np.asarray(np.isfinite(values).all(axis=2))
-        values = np.where(complete[:, :, None], values, 0.0)
-        if has_constant:
-            values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
-        sizes = np.sqrt(np.sum(values**2, axis=1))
-        sizes[sizes == 0] = 1.0
-        _, singular, right = np.linalg.svd(values / sizes[:, None], full_matrices=False)
-        if singular.shape[1] < values.shape[2]:
-            return
-        # Small beside the others, as rounding makes it, not the only one that is.
-        close = (singular[:, -1] < 1e-3) & (singular[:, -2] > 30 * singular[:, -1] + 1e-4)
-        for i in np.flatnonzero(close & (complete.sum(axis=1) > values.shape[2] + 1)).tolist():
-            yield from self._refine(chosen[i], right[i, -1] / sizes[i], has_constant)
-
-    def _refine(
-        self, columns: IntArray, coefficients: FloatArray, has_constant: bool
-    ) -> Iterator[Candidate]:
-        """Propose a linear equation with coefficients that are fitted to the rows that keep it."""
-        complete = self.cells.present[:, columns].all(axis=1)
-        values, units = self.cells.values[np.ix_(complete, columns)], self.cells.resolution[columns]
-        if has_constant:
-            values = np.column_stack([values, np.ones(len(values))])
-            units = np.append(units, 0.0)
-
-        def measure(found: FloatArray) -> tuple[FloatArray, FloatArray]:
-            rounding = np.abs(found) @ units / 2
-            return np.abs(values @ found), rounding + 64 * ROUNDING * np.abs(values) @ np.abs(found)
-
-        for _ in range(4):
-            off, most = measure(coefficients)
-            near = off <= np.maximum(most, np.quantile(off, MOST))
-            if near.sum() <= len(coefficients):
-                return
-            sizes = np.sqrt(np.mean(values[near] ** 2, axis=0))
-            sizes[sizes == 0] = 1.0
-            _, _, right = np.linalg.svd(values[near] / sizes, full_matrices=False)
-            coefficients = right[-1] / sizes
-        off, most = measure(coefficients)
-        sizes = np.abs(values * coefficients).max(axis=0)
-        noise = float(np.quantile(off, MOST))
-        if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * noise).any():
-            return
-        for unit in range(len(columns)):
-            ratios = coefficients / coefficients[unit]
-            errors = _estimate_errors(values, ratios, noise / abs(coefficients[unit]), unit)
-            found = [tidy(r, e) for r, e in zip(ratios.tolist(), errors.tolist(), strict=True)]
-            constant = found.pop() if has_constant else 0.0
-            yield linear(columns.tolist(), found, constant)
-        exact = [tidy(value, 0.0) for value in (coefficients / coefficients[0]).tolist()]
-        constant = exact.pop() if has_constant else 0.0
-        yield linear(columns.tolist(), exact, constant)
-
-    # --- Four columns and more --------------------------------------------------------------------
-
-    def totals_of_neighbors(self) -> Iterator[Candidate]:
-        """Propose totals over columns that stand side by side, as differences of running sums."""
-        n_columns, units = self.some.shape[1], self.cells.resolution
-        known = np.isfinite(self.some)
-
-        def run(values: FloatArray | BoolArray) -> FloatArray:
-            return np.insert(np.cumsum(values, axis=-1, dtype=float), 0, 0.0, axis=-1)
-
-        sums, sizes = (
-            run(np.where(known, self.some, 0.0)),
-            run(np.where(known, np.abs(self.some), 0.0)),
-        )
-        blanks, digits = run(~known), run(units)
-        for length in range(3, n_columns):
-            first = np.arange(n_columns - length + 1)
-            last = first + length
-            total = np.where(
-                blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first]
-            )
-            most = (digits[last] - digits[first]) / 2 + 16 * ROUNDING * sizes[:, last]
-            for c in self.cells.varying.tolist():
-                with np.errstate(invalid="ignore"):
-                    off = np.abs(total - self.some[:, [c]])
-                    kept = off <= most + units[c] / 2 + 16 * ROUNDING * np.abs(self.some[:, [c]])
-                n_known = np.isfinite(off).sum(axis=0)
-                good = (n_known > 2) & (kept.sum(axis=0) >= MOST * n_known)
-                for start in first[good].tolist():
-                    summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
-                    if not start <= c < start + length and len(summed) > 1:
-                        yield linear([*summed, c], [1.0] * len(summed) + [-1.0])
-
-    def _is_nonzero(self, column: int) -> bool:
-        return bool(np.nan_to_num(self.cells.values[:, column]).any())
-
-    def sums_of_four(self) -> Iterator[Candidate]:
-        """Propose a ± b = ± c ± d by meeting in the middle.
-
-        What holds in each row holds for random combinations of rows too. So each column becomes a
-        few numbers, and equal sums of two of these are found by sorting. Of several draws of rows,
-        some have no wrong cell.
-        """
-        for n_rows in (20, 8, 8, 8):
-            drawn = self._draw_complete(n_rows)
-            if drawn is not None:
-                yield from self._match_sums(*drawn)
-
-    def _draw_complete(self, n_rows: int) -> tuple[IntArray, IntArray] | None:
-        """Draw rows, and the columns that are present and vary in them."""
-        present = self.cells.present
-        start = int(self.rng.integers(len(present)))
-        order = self.rng.permutation(np.flatnonzero((present >= present[start]).all(axis=1)))
-        rows = order[:n_rows]
-        varies = np.ptp(np.where(present[start], self.cells.values[rows], 0.0), axis=0) > 0
-        columns = np.flatnonzero(varies & present[start])
-        return (rows, columns) if len(rows) > 4 and len(columns) > 3 else None
-
-    def _match_sums(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
-        values = self.cells.values[np.ix_(rows, columns)]
-        mixing = self.rng.normal(size=(3, len(rows)))
-        numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
-        errors = np.linalg.norm(mixing, axis=1)[:, None] * self.cells.resolution[columns] / 2
-        errors = errors + 64 * ROUNDING * sizes
-        a, b = np.triu_indices(len(columns), 1)
-        sums = np.hstack([numbers[:, a] + numbers[:, b], numbers[:, a] - numbers[:, b]])
-        errors = np.tile(errors[:, a] + errors[:, b], 2)
-        signs, a, b = np.repeat([1.0, -1.0], len(a)), np.tile(a, 2), np.tile(b, 2)
-        order = np.argsort(sums[0])
-        margin = 3 * float(np.median(errors[0]))
-        for flip in (1.0, -1.0):
-            low, high = (
-                np.searchsorted(sums[0], flip * sums[0] + side * margin, sorter=order)
-                for side in (-1, 1)
-            )
-            counts = high - low
-            if counts.sum() > BLOCK:
-                continue
-            left = np.repeat(np.arange(len(counts)), counts)
-            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            right = order[np.repeat(low, counts) + offsets]
-            for k in range(len(sums)):
-                off = np.abs(sums[k, left] - flip * sums[k, right])
-                near = (left < right) & (off <= 2 * (errors[k, left] + errors[k, right]))
-                left, right = left[near], right[near]
-            for i, j in zip(left.tolist(), right.tolist(), strict=True):
-                total: dict[int, float] = {}
-                parts = ((a[i], 1.0), (b[i], signs[i]), (a[j], -flip), (b[j], -flip * signs[j]))
-                for place, sign in parts:
-                    column = int(columns[place])
-                    total[column] = total.get(column, 0.0) + sign
-                yield linear(list(total), list(total.values()))
-
-    def sparse_combinations(self) -> Iterator[Candidate]:
-        """Propose the shortest linear equation of each column, by linear programming.
-
-        The columns that are present wherever some column is have a null space, in which the vector
-        with the smallest sum of absolute values is nearly always the one with the fewest terms.
-        """
-        tried = set()
-        for j in self.cells.varying.tolist():
-            rows = np.flatnonzero(self.cells.present[:, j])
-            beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
-            columns = self.cells.varying[beside]
-            key = rows.tobytes(), columns.tobytes()
-            if time.thread_time() > self.deadline:
-                return
-            if key in tried or len(columns) < 3:
-                continue
-            tried.add(key)
-            yield from self._find_sparse(rows, columns)
-            for _ in range(2):  # some draws have no wrong cell
-                some = self.rng.permutation(rows)[: max(len(columns) + 4, len(rows) // 2)]
-                yield from self._find_sparse(some, columns)
-
-    def _find_sparse(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
-        values = np.column_stack([self.cells.values[np.ix_(rows, columns)], np.ones(len(rows))])
-        n_rows, n_terms = values.shape
-        if n_rows <= n_terms:
-            return
-        sizes = np.abs(values).max(axis=0)
-        sizes[sizes == 0] = 1.0
-        _, singular, right = np.linalg.svd(values / sizes, full_matrices=False)
-        rounding = float(np.median(self.cells.resolution[columns] / sizes[:-1]))
-        null = right[singular <= max(1e-11 * singular[0], rounding * math.sqrt(n_rows))].T
-        for j in range(len(columns) if null.size else 0):
-            if np.linalg.norm(null[j]) < 1e-6 or time.thread_time() > self.deadline:
-                continue
-            vector = _find_shortest(null, j)
-            if vector is None:
-                continue
-            vector = np.where(np.abs(vector) > 1e-7 * np.abs(vector).max(), vector, 0.0) / sizes
-            used = np.flatnonzero(vector[:-1])
-            if len(used) > 1:
-                kept = np.append(used, n_terms - 1) if vector[-1] else used
-                yield from self._refine(columns[used], vector[kept], bool(vector[-1]))
-
-    # --- A column divided by another --------------------------------------------------------------
 
     def quotients(self) -> Iterator[Candidate]:
         """Propose a = k b (c ± d)."""
@@ -461,6 +277,213 @@ class Proposer:
             if k and m:
                 terms = (multiply(b, c), ((b, 1),), ((a, 1),))
                 yield Candidate(terms, (k, m, -1.0))
+
+
+class Sums:
+    """Proposes linear equations of many columns."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.cells, self.some = draw.cells, draw.some
+        self.rng, self.deadline = draw.rng, draw.deadline
+
+    def totals_of_neighbors(self) -> Iterator[Candidate]:
+        """Propose totals over columns that stand side by side, as differences of running sums."""
+        n_columns, units = self.some.shape[1], self.cells.resolution
+        known = np.isfinite(self.some)
+
+        def run(values: FloatArray | BoolArray) -> FloatArray:
+            return np.insert(np.cumsum(values, axis=-1, dtype=float), 0, 0.0, axis=-1)
+
+        sums, sizes = (
+            run(np.where(known, self.some, 0.0)),
+            run(np.where(known, np.abs(self.some), 0.0)),
+        )
+        blanks, digits = run(~known), run(units)
+        for length in range(3, n_columns):
+            first = np.arange(n_columns - length + 1)
+            last = first + length
+            total = np.where(
+                blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first]
+            )
+            most = (digits[last] - digits[first]) / 2 + 16 * ROUNDING * sizes[:, last]
+            for c in self.cells.varying.tolist():
+                with np.errstate(invalid="ignore"):
+                    off = np.abs(total - self.some[:, [c]])
+                    kept = off <= most + units[c] / 2 + 16 * ROUNDING * np.abs(self.some[:, [c]])
+                n_known = np.isfinite(off).sum(axis=0)
+                good = (n_known > 2) & (kept.sum(axis=0) >= MOST * n_known)
+                for start in first[good].tolist():
+                    summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
+                    if not start <= c < start + length and len(summed) > 1:
+                        yield linear([*summed, c], [1.0] * len(summed) + [-1.0])
+
+    def _is_nonzero(self, column: int) -> bool:
+        return bool(np.nan_to_num(self.cells.values[:, column]).any())
+
+    def sums_of_four(self) -> Iterator[Candidate]:
+        """Propose a ± b = ± c ± d by meeting in the middle.
+
+        What holds in each row holds for random combinations of rows too. So each column becomes a
+        few numbers, and equal sums of two of these are found by sorting. Of several draws of rows,
+        some have no wrong cell.
+        """
+        for n_rows in (20, 8, 8, 8):
+            drawn = self._draw_complete(n_rows)
+            if drawn is not None:
+                yield from self._match_sums(*drawn)
+
+    def _draw_complete(self, n_rows: int) -> tuple[IntArray, IntArray] | None:
+        """Draw rows, and the columns that are present and vary in them."""
+        present = self.cells.present
+        start = int(self.rng.integers(len(present)))
+        order = self.rng.permutation(np.flatnonzero((present >= present[start]).all(axis=1)))
+        rows = order[:n_rows]
+        varies = np.ptp(np.where(present[start], self.cells.values[rows], 0.0), axis=0) > 0
+        columns = np.flatnonzero(varies & present[start])
+        return (rows, columns) if len(rows) > 4 and len(columns) > 3 else None
+
+    def _match_sums(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
+        values = self.cells.values[np.ix_(rows, columns)]
+        mixing = self.rng.normal(size=(3, len(rows)))
+        numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
+        errors = np.linalg.norm(mixing, axis=1)[:, None] * self.cells.resolution[columns] / 2
+        errors = errors + 64 * ROUNDING * sizes
+        a, b = np.triu_indices(len(columns), 1)
+        sums = np.hstack([numbers[:, a] + numbers[:, b], numbers[:, a] - numbers[:, b]])
+        errors = np.tile(errors[:, a] + errors[:, b], 2)
+        signs, a, b = np.repeat([1.0, -1.0], len(a)), np.tile(a, 2), np.tile(b, 2)
+        order = np.argsort(sums[0])
+        margin = 3 * float(np.median(errors[0]))
+        for flip in (1.0, -1.0):
+            low, high = (
+                np.searchsorted(sums[0], flip * sums[0] + side * margin, sorter=order)
+                for side in (-1, 1)
+            )
+            counts = high - low
+            if counts.sum() > BLOCK:
+                continue
+            left = np.repeat(np.arange(len(counts)), counts)
+            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            right = order[np.repeat(low, counts) + offsets]
+            for k in range(len(sums)):
+                off = np.abs(sums[k, left] - flip * sums[k, right])
+                near = (left < right) & (off <= 2 * (errors[k, left] + errors[k, right]))
+                left, right = left[near], right[near]
+            for i, j in zip(left.tolist(), right.tolist(), strict=True):
+                total: dict[int, float] = {}
+                parts = ((a[i], 1.0), (b[i], signs[i]), (a[j], -flip), (b[j], -flip * signs[j]))
+                for place, sign in parts:
+                    column = int(columns[place])
+                    total[column] = total.get(column, 0.0) + sign
+                yield linear(list(total), list(total.values()))
+
+    def combinations_of_three(self) -> Iterator[Candidate]:
+        """Propose linear equations of two or three columns with any coefficients."""
+        for size, has_constant in ((2, True), (3, False), (3, True)):
+            if math.comb(len(self.cells.varying), size) > MOST_COMBINATIONS:
+                continue
+            chosen = np.array(list(combinations(self.cells.varying.tolist(), size)), dtype=np.intp)
+            for some in np.array_split(chosen, 1 + len(chosen) // 2000):
+                if len(some):
+                    yield from self._find_null_vectors(some, has_constant)
+
+    def _find_null_vectors(self, chosen: IntArray, has_constant: bool) -> Iterator[Candidate]:
+        values = np.moveaxis(self.some[:, chosen], 0, 1)
+        complete = np.asarray(np.isfinite(values).all(axis=2))
+        values = np.where(complete[:, :, None], values, 0.0)
+        if has_constant:
+            values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
+        sizes = np.sqrt(np.sum(values**2, axis=1))
+        sizes[sizes == 0] = 1.0
+        _, singular, right = np.linalg.svd(values / sizes[:, None], full_matrices=False)
+        if singular.shape[1] < values.shape[2]:
+            return
+        # Small beside the others, as rounding makes it, not the only one that is.
+        close = (singular[:, -1] < 1e-3) & (singular[:, -2] > 30 * singular[:, -1] + 1e-4)
+        for i in np.flatnonzero(close & (complete.sum(axis=1) > values.shape[2] + 1)).tolist():
+            yield from self._refine(chosen[i], right[i, -1] / sizes[i], has_constant)
+
+    def sparse_combinations(self) -> Iterator[Candidate]:
+        """Propose the shortest linear equation of each column, by linear programming.
+
+        The columns that are present wherever some column is have a null space, in which the vector
+        with the smallest sum of absolute values is nearly always the one with the fewest terms.
+        """
+        tried = set()
+        for j in self.cells.varying.tolist():
+            rows = np.flatnonzero(self.cells.present[:, j])
+            beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
+            columns = self.cells.varying[beside]
+            key = rows.tobytes(), columns.tobytes()
+            if time.thread_time() > self.deadline:
+                return
+            if key in tried or len(columns) < 3:
+                continue
+            tried.add(key)
+            yield from self._find_sparse(rows, columns)
+            for _ in range(2):  # some draws have no wrong cell
+                some = self.rng.permutation(rows)[: max(len(columns) + 4, len(rows) // 2)]
+                yield from self._find_sparse(some, columns)
+
+    def _find_sparse(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
+        values = np.column_stack([self.cells.values[np.ix_(rows, columns)], np.ones(len(rows))])
+        n_rows, n_terms = values.shape
+        if n_rows <= n_terms:
+            return
+        sizes = np.abs(values).max(axis=0)
+        sizes[sizes == 0] = 1.0
+        _, singular, right = np.linalg.svd(values / sizes, full_matrices=False)
+        rounding = float(np.median(self.cells.resolution[columns] / sizes[:-1]))
+        null = right[singular <= max(1e-11 * singular[0], rounding * math.sqrt(n_rows))].T
+        for j in range(len(columns) if null.size else 0):
+            if np.linalg.norm(null[j]) < 1e-6 or time.thread_time() > self.deadline:
+                continue
+            vector = _find_shortest(null, j)
+            if vector is None:
+                continue
+            vector = np.where(np.abs(vector) > 1e-7 * np.abs(vector).max(), vector, 0.0) / sizes
+            used = np.flatnonzero(vector[:-1])
+            if len(used) > 1:
+                kept = np.append(used, n_terms - 1) if vector[-1] else used
+                yield from self._refine(columns[used], vector[kept], bool(vector[-1]))
+
+    def _refine(
+        self, columns: IntArray, coefficients: FloatArray, has_constant: bool
+    ) -> Iterator[Candidate]:
+        """Propose a linear equation with coefficients that are fitted to the rows that keep it."""
+        complete = self.cells.present[:, columns].all(axis=1)
+        values, units = self.cells.values[np.ix_(complete, columns)], self.cells.resolution[columns]
+        if has_constant:
+            values = np.column_stack([values, np.ones(len(values))])
+            units = np.append(units, 0.0)
+
+        def measure(found: FloatArray) -> tuple[FloatArray, FloatArray]:
+            rounding = np.abs(found) @ units / 2
+            return np.abs(values @ found), rounding + 64 * ROUNDING * np.abs(values) @ np.abs(found)
+
+        for _ in range(4):
+            off, most = measure(coefficients)
+            near = off <= np.maximum(most, np.quantile(off, MOST))
+            if near.sum() <= len(coefficients):
+                return
+            sizes = np.sqrt(np.mean(values[near] ** 2, axis=0))
+            sizes[sizes == 0] = 1.0
+            _, _, right = np.linalg.svd(values[near] / sizes, full_matrices=False)
+            coefficients = right[-1] / sizes
+        off, most = measure(coefficients)
+        sizes = np.abs(values * coefficients).max(axis=0)
+        noise = float(np.quantile(off, MOST))
+        if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * noise).any():
+            return
+        for unit in range(len(columns)):
+            ratios = coefficients / coefficients[unit]
+            errors = _estimate_errors(values, ratios, noise / abs(coefficients[unit]), unit)
+            found = [tidy(r, e) for r, e in zip(ratios.tolist(), errors.tolist(), strict=True)]
+            constant = found.pop() if has_constant else 0.0
+            yield linear(columns.tolist(), found, constant)
+        exact = [tidy(value, 0.0) for value in (coefficients / coefficients[0]).tolist()]
+        constant = exact.pop() if has_constant else 0.0
+        yield linear(columns.tolist(), exact, constant)
 
 
 def multiply(a: int, b: int) -> Term:

@@ -253,8 +253,15 @@ def shorten(terms: Terms, noise: float) -> list[Support]:
 
 
 def primitive(exponents: IntArray, supports: IntArray) -> BoolArray:
-    """Return which supports have no common factor: x y = x z says no more than y = z."""
-    return np.asarray((exponents[supports].min(axis=1) == 0).all(axis=1))
+    """Return which supports have no common factor, and are not powers of shorter equations.
+
+    x y = x z says no more than y = z, and x³ = y³ no more than x = y.
+    """
+    has_factor = exponents[supports].min(axis=1).any(axis=1)
+    if supports.shape[1] > 2:
+        return np.asarray(~has_factor)
+    powers = np.gcd.reduce(np.gcd.reduce(exponents[supports], axis=1), axis=1)
+    return np.asarray(~has_factor & (powers == 1))
 
 
 def search_supports(terms: Terms, noise: float, size: int) -> IntArray:

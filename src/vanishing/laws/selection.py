@@ -9,24 +9,26 @@ from itertools import islice, permutations
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.laws.cells import Cells
-from vanishing.laws.model import (
-    ENOUGH_BITS,
+from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
-    Evidence,
-    bound_bits,
     find_complete,
-    is_sound,
-    is_within_rounding,
-    judge,
-    measure_dependence,
     measure_length,
     measure_structure,
     predict,
 )
-from vanishing.laws.noise import LONGEST, NoisyProposer, fit_terms
-from vanishing.laws.propose import MOST_COLUMNS, MOST_COMBINATIONS, Proposer, tidy
+from vanishing.laws.cells import Cells
+from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
+from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
+from vanishing.laws.propose import (
+    MOST_COLUMNS,
+    MOST_COMBINATIONS,
+    Draw,
+    list_proposers,
+    list_sum_proposers,
+    tidy,
+)
+from vanishing.laws.soundness import is_sound, measure_dependence
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -314,7 +316,7 @@ class Selection:
             found = noisy = None
             if is_possible:
                 found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
-            if has_noise or (found is not None and not is_within_rounding(found, self.cells)):
+            if has_noise if found is None else not is_within_rounding(found, self.cells):
                 noisy = judge(
                     candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
                 )
@@ -340,11 +342,9 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
         blanks = np.isnan(values)
     resolution = Cells(values).resolution
     filled = Cells(np.where(blanks, 0.0, values), resolution)
-    proposer = Proposer(filled, rng, deadline)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
-        for propose in (proposer.sums_and_products, proposer.totals_of_neighbors,
-                        proposer.sums_of_four, proposer.sparse_combinations):  # fmt: skip
+        for propose in list_sum_proposers(Draw(filled, rng, deadline)):
             for candidate in propose():
                 if candidate.degree == 1 and () not in candidate.terms:
                     sums.setdefault(candidate.key, candidate)
@@ -429,7 +429,7 @@ def _select_exact(
     candidates: dict[object, Candidate] = {}
     is_complete = True
     half = (time.thread_time() + deadline) / 2  # the rest is for the decision
-    proposers = Proposer(selection.cells, rng, half).proposers()
+    proposers = list_proposers(Draw(selection.cells, rng, half))
     for done, propose in enumerate(proposers):
         callback(0, done / (2 * len(proposers)))
         if time.thread_time() > half:
@@ -467,29 +467,35 @@ def _select_noisy(
 
     What follows from known laws is thus not proposed again. Returns whether the time was enough.
     """
-    cells, n_laws = selection.cells, -1
+    cells = selection.cells
+    tried: set[tuple[int, ...]] = set()
     exact = list(selection.laws)
     candidates: list[Candidate] = []
     with np.errstate(all="ignore"):
+        n_laws = -1
         while n_laws < len(selection.laws):
             n_laws = len(selection.laws)
-            callback(n_laws, 0.5)
-            free = [j for j in cells.varying.tolist() if j not in selection.known]
-            if len(free) < 2:
-                break
-            proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)
-            if n_laws == len(exact):
-                notes.extend(proposer.limits)
-            proposed = proposer.propose()
-            if not selection.run(proposed, deadline, has_noise=True):
-                return False
-            candidates += proposed
+            # Short laws come first. Their targets need not be looked at again.
+            for size in SIZES:
+                callback(len(selection.laws), 0.5)
+                free = [j for j in cells.varying.tolist() if j not in selection.known]
+                if len(free) < 2 or (size, *free) in tried:
+                    continue
+                proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)
+                if not tried:
+                    notes.extend(proposer.limits)
+                tried.add((size, *free))
+                proposed = proposer.propose(size)
+                if not selection.run(proposed, deadline, has_noise=True):
+                    return False
+                candidates += proposed
         # Columns that a law determines were left out: with them, some laws are shorter.
         for law in [each for each in selection.laws if each not in exact]:
             beside = selection.find_related(law)
             if beside > set(law.candidate.columns) and time.thread_time() < deadline:
                 columns = np.array(sorted(beside))
-                candidates += NoisyProposer(cells, columns, max_degree, deadline).propose()
+                proposer = NoisyProposer(cells, columns, max_degree, deadline)
+                candidates += [each for size in SIZES for each in proposer.propose(size)]
         for has_noise in (False, True):
             while time.thread_time() < deadline and selection.simplify(
                 candidates, has_noise=has_noise

@@ -17,6 +17,7 @@ from scipy.special import entr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.arrays.parameters import check_real
 from vanishing.data.whole_tables import open_table, take_columns
+from vanishing.laws.candidate import Candidate, measure_coefficients, measure_structure
 from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
 from vanishing.laws.fit import Relation, differentiate, evaluate, fit_terms, limit_steepness
 from vanishing.laws.law import Law, make_law
@@ -24,15 +25,11 @@ from vanishing.laws.model import (
     ENOUGH_BITS,
     NOISE_OF_CORRELATIONS,
     UNINFORMATIVE,
-    Candidate,
     allow_errors,
     are_errors,
-    measure_dependence,
-    measure_digits,
-    measure_likeness,
-    measure_structure,
 )
 from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, center, choose_degree
+from vanishing.laws.soundness import measure_dependence, measure_likeness
 from vanishing.laws.table import refuse_sizes, take_table
 from vanishing.levels import FOLDS, ROUNDING
 from vanishing.polynomials.monomials import count
@@ -577,7 +574,7 @@ class Judge:
         values, law = self.write(relation, values, self.groups if self.has_levels else None)
         noise = np.maximum(told.noise[:, kind], self.least) * told.steepness * stride**0.5
         noise[~relation.sound] = np.inf
-        bits -= measure_coefficients(law, values * relation.coefficients, noise)
+        bits -= measure_law(law, values * relation.coefficients, noise)
         if bits < ENOUGH_BITS:
             return None
         return Found(relation, law, bits, target, bool(kind), told)
@@ -683,7 +680,7 @@ def measure_terms(exponents: IntArray) -> float:
 
 
 @np.errstate(all="ignore")  # what is not finite is not taken
-def measure_coefficients(law: Law, terms: FloatArray, noise: FloatArray) -> float:
+def measure_law(law: Law, terms: FloatArray, noise: FloatArray) -> float:
     """Return the bits of the coefficients, as people write them or with the digits that count.
 
     The digits behind the point: those of a small term are as many as those of a large one.
@@ -691,7 +688,8 @@ def measure_coefficients(law: Law, terms: FloatArray, noise: FloatArray) -> floa
     """
     sizes = np.sqrt(np.mean(terms**2, axis=0))
     inverse = np.divide(1.0, noise, out=np.zeros(len(noise)), where=noise > 0)
-    return measure_digits(law.coefficients.tolist(), terms / sizes * sizes.max() * inverse[:, None])
+    influences = terms / sizes * sizes.max() * inverse[:, None]
+    return measure_coefficients(law.coefficients.tolist(), influences)[0]
 
 
 def divide(exponents: IntArray) -> list[IntArray]:

@@ -134,6 +134,13 @@ class DegreeBlock:
             if not isinstance(matrix := getattr(self, field.name), Complement):
                 matrix.setflags(write=False)
 
+    def __repr__(self) -> str:
+        n_vanishing, n_nonvanishing = self.vanishing.shape[1], self.nonvanishing.shape[1]
+        return (
+            f"<DegreeBlock: {self.n_candidates} candidates, {n_vanishing} vanishing, "
+            f"{n_nonvanishing} nonvanishing>"
+        )
+
     @property
     def n_candidates(self) -> int:
         """Number of products that the polynomials of this degree combine."""

@@ -195,6 +195,9 @@ class AffineMap:
                 f"shape {self.matrix.shape}, got shapes {self.offset.shape} and {middle.shape}"
             )
 
+    def __repr__(self) -> str:
+        return f"<AffineMap: from {self.n_in} to {self.n_out} variables>"
+
     @classmethod
     def identity(cls, n_features: int) -> "AffineMap":
         """Return the identity map.

@@ -137,7 +137,7 @@ def test_fit_without_what_is_done_by_default(call, ellipse):
 
 
 def test_columns_of_all_scales(call, tmp_path):
-    """With a constant and a duplicate, whose combinations with others rounding errors hide."""
+    """With a constant and a duplicate, whose multiples are left out of other equations."""
     rng = np.random.default_rng(1)
     a, b = rng.uniform(1, 2, 300), rng.uniform(1e12, 5e12, 300)
     rows = np.column_stack([a, b, a * b, a, np.full(300, 3.5)])
@@ -145,7 +145,7 @@ def test_columns_of_all_scales(call, tmp_path):
     assert call("fit", "t.csv").out.splitlines()[2:] == [
         "  a - dup = 0   (exact)",
         "  2 const - 7 = 0   (exact)",
-        "  a b + b dup - 2 c = 0   (exact)",
+        "  b dup - c = 0   (exact)",
     ]
 
 

@@ -859,3 +859,28 @@ def test_equations_are_formulas_of_a_column():
     total = Sum(np.eye(3, dtype=int), [1.0, -1.0, 1.0], 3)
     label = Formula(total, ["in", "total", "out"], 0.1).explicit().get("aria-label")
     assert label == "total ≈ in + out"
+
+
+def test_the_few_equations_that_anomalous_rows_break_are_named(recipe, tmp_path):
+    """A detector of clusters has hundreds of equations, which say nothing by their number."""
+    rows = plant(60, seed=1)
+    rows.loc[[3, 20], "power"] *= 1.4
+    write_report(tmp_path / "page.html", recipe, rows)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    section = text[text.index('id="equations"') :]
+    section = section[: section.index("</section>")]
+    n_general, n_clusters = re.search(
+        r"Normal rows satisfy (\d+) equations, up to noise; (\d+) more hold in", section
+    ).groups()
+    assert int(n_general) < 10 < int(n_clusters)
+    named = section[section.index("Broken most by anomalous rows") :]
+    named = named[: named.index("</ol>")]
+    assert 1 <= named.count("<li>") <= 3
+    assert "power" in named
+
+
+def test_a_report_without_anomalous_rows_names_no_broken_equation(detector, tmp_path):
+    write_report(tmp_path / "page.html", detector, plant(5), scores=np.zeros(5))
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Broken most by" not in text
+    assert "more hold in" not in text

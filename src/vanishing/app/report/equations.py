@@ -1,5 +1,6 @@
 """The equations of a report."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from vanishing.app.report.content import (
 from vanishing.app.wording import (
     LONGEST_FORMULA_NAME,
     MOST_WRITTEN_TERMS,
+    NAMED,
     have_enough_rows,
     take_terms,
 )
@@ -29,6 +31,7 @@ from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import Sum, join, shorten_names, significant
+from vanishing.explain.record import Explanation
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
@@ -162,7 +165,7 @@ class Formulas:
         if not (off <= 2 * first.typical).all():
             return []
         try:
-            return tidy(basis, rows)
+            return tidy(basis, rows, mix=False)
         except ValueError:  # too many terms, or too large ones
             return []
 
@@ -220,13 +223,18 @@ MOST_PARTS = 6
 
 
 def equations_section(
-    parts: Sequence[Part], formulas: Sequence[Formulas], unit: str
+    parts: Sequence[Part],
+    formulas: Sequence[Formulas],
+    unit: str,
+    explained: Sequence[Explanation] = (),
 ) -> list[Element]:
-    """Return the equations, those that hold best first; the unit is what a row is called."""
+    """Return the equations: those that anomalous rows break most, and then those that hold best.
+
+    The unit is what a row is called; ``explained`` are the explanations of anomalous rows.
+    """
     if not parts:
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
-    total = sum(len(each.center) for part in parts for each in part.components)
     rounding = (
         "Coefficients are rounded and small terms left out where that changes an equation by less "
         "than a tenth of its usual deviation"
@@ -239,9 +247,10 @@ def equations_section(
     found: list[Element] = [
         element(
             "p",
-            f"Normal {unit}s satisfy {format_count(total, 'equation')}, up to noise. {rounding}; "
+            f"{_count_equations(parts, unit)} {rounding}; "
             "if there are many terms, dots stand for all but the largest.",
-        )
+        ),
+        *_list_broken(formulas, unit, explained),
     ]
     if any(not each.in_columns for each in formulas):
         found.append(
@@ -264,6 +273,37 @@ def equations_section(
         return [*found, *first, *([fold(words, *others)] if others else [])]
     # Formulas of pixels, or of coordinates that nobody knows.
     return [*found[:1], fold("The equations", *found[1:], first, *others)]
+
+
+def _count_equations(parts: Sequence[Part], unit: str) -> str:
+    """Say how many equations hold for all rows, and how many in clusters of them."""
+    whole = sum(len(p.components[0].center) for p in parts if len(p.components) == 1)
+    n_clusters = sum(len(p.components) for p in parts if len(p.components) > 1)
+    in_clusters = sum(len(c.center) for p in parts for c in p.components) - whole
+    clusters = f"{n_clusters:,} clusters of normal {unit}s"
+    if not whole:
+        return f"In {clusters}, {format_count(in_clusters, 'equation')} hold up to noise."
+    found = f"Normal {unit}s satisfy {format_count(whole, 'equation')}, up to noise"
+    return f"{found}; {in_clusters:,} more hold in {clusters}." if in_clusters else f"{found}."
+
+
+def _list_broken(
+    formulas: Sequence[Formulas], unit: str, explained: Sequence[Explanation]
+) -> list[Element]:
+    """List the few equations that most of the explained rows break, if they can be read."""
+    broken = Counter(
+        (*equation.ideal, equation.index) for each in explained for equation in each.equations
+    )
+    items: list[Element] = []
+    for (part, cluster, index), n_rows in broken.most_common():
+        formula = formulas[part].formula(cluster, index) if formulas[part].in_columns else None
+        if formula is not None and not formula.n_left_out and len(items) < NAMED:
+            words = f"among those that {format_count(n_rows, unit)} break{'s' * (n_rows == 1)} most"
+            items.append(element("li", formula.explicit(), element("span", words, class_="note")))
+    if not items:
+        return []
+    heading = element("h3", f"Broken most by anomalous {unit}s")
+    return [heading, list_formulas(items, 0)]
 
 
 def _part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Element]:

@@ -96,7 +96,7 @@ def write_equations_report(
     row_names = take_row_names(ids, X, len(rows))
     tidied: list[TidyEquation] = []
     with suppress(ValueError):  # too many terms, or lost in rounding errors
-        tidied = tidy(model, rows, names, mix=True)
+        tidied = tidy(model, rows, names)
     n_found = ideal.basis_.count()
     lead = f"{format_count(len(tidied) or n_found, 'equation')} in {len(names)} columns."
     figures = [

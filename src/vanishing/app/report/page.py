@@ -131,7 +131,11 @@ def write_report(
     sections = [
         ("anomalies", heading, anomalies_section(given, explained, note, formulas)),
         ("scores", "Scores", scores_section(given)),
-        ("equations", "Equations", equations_section(parts, formulas, given.unit)),
+        (
+            "equations",
+            "Equations",
+            equations_section(parts, formulas, given.unit, list(explained.values())),
+        ),
         ("data", "Data", data_section(given)),
         ("details", "Details", details),
     ]
