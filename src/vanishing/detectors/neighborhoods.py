@@ -129,7 +129,7 @@ class NeighborView(PointwiseView):
 
     D is its square. Rows are kept once, with their weights. A row that is a training row itself is
     judged by the others, so that rows which were fitted to are scored as new ones are. d is the
-    distance below which rows are not told apart.
+    distance below which rows are not told apart: a row that differs by rounding is the same row.
     """
 
     rows: Annotated[FloatArray, "n_rows n_features"] = field(
@@ -186,7 +186,8 @@ class NeighborView(PointwiseView):
         apart = graph.op("Gather", self.rows, places, axis=0) - z.reshape(-1, 1, n_columns)
         squares = apart.reduce("SumSquare", axis=2)
         weights = graph.op("Gather", self.row_weights, places, axis=0)
-        itself = graph.where(squares <= max(self._same, graph.rounding**2), 1.0, 0.0)
+        same = max(self.resolution, graph.rounding) ** 2
+        itself = graph.where(squares <= same, 1.0, 0.0)
         itself = itself.reduce("Max", axis=1, keepdims=True)
         reached = graph.op("CumSum", weights, np.array(1)) - itself
         farthest = squares.reduce("Max", axis=1, keepdims=True)
@@ -203,11 +204,6 @@ class NeighborView(PointwiseView):
         k = min(NEIGHBORS + 1, len(self.rows))
         return NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows)
 
-    @property
-    def _same(self) -> float:
-        """Squared distance up to which a row is a training row: the same to half of the digits."""
-        return (SAME * self.resolution) ** 2
-
     def _neighbors(self, z: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return D, and which training row is that far."""
         if not len(z):
@@ -217,15 +213,16 @@ class NeighborView(PointwiseView):
         z = np.clip(np.nan_to_num(z, nan=largest), -largest, largest)
         distances, places = self._tree.kneighbors(z)
         squares = distances**2
-        # Products of matrices have lost the digits of small distances.
-        close = np.flatnonzero(distances[:, 0] <= self.resolution)
+        # Products of matrices have lost the digits of small distances, all the more far away.
+        lost = SAME * np.sqrt(np.sum(z**2, axis=1))
+        close = np.flatnonzero(distances[:, 0] <= self.resolution + lost)
         if close.size:
             exact = np.sum((self.rows[places[close]] - z[close, None, :]) ** 2, axis=2)
             order = np.argsort(exact, axis=1, kind="stable")
             squares[close] = np.take_along_axis(exact, order, axis=1)
             places[close] = np.take_along_axis(places[close], order, axis=1)
         reached = np.cumsum(self.row_weights[places], axis=1)
-        itself = np.where(squares[:, 0] <= self._same, 1.0, 0.0)
+        itself = np.where(squares[:, 0] <= self.resolution**2, 1.0, 0.0)
         found = take_neighbor(squares, reached, itself)
         fifth = places[np.arange(len(z)), np.argmax(squares >= found[:, None], axis=1)]
         return found, fifth
