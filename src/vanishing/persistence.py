@@ -559,7 +559,7 @@ def _check_view(view: View, widths: list[int]) -> None:
         case SpanView():
             fits = len(view.center) == width
         case NeighborView():
-            fits = view.rows.shape[1] == width and 0 < len(view.rows)
+            fits = view.rows.shape[1] == width and len(view.rows) > 0
             fits &= n_components == 0 and view.resolution > 0 and bool((view.row_weights > 0).all())
         case ColumnView():
             evidence = view.evidence

@@ -47,7 +47,8 @@ class ColumnFunctions:
     def join(cls, functions: list[tuple[FloatArray, FloatArray]]) -> Self:
         """Return the functions whose knots and values are given column by column."""
         starts = np.cumsum([0, *(len(knots) for knots, _ in functions)])
-        return cls(*(np.concatenate(parts) for parts in zip(*functions, strict=True)), starts)
+        knots, values = (np.concatenate(parts) for parts in zip(*functions, strict=True))
+        return cls(knots, values, starts)
 
     def of_column(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Return the knots of one column, and the values there."""
@@ -109,7 +110,7 @@ class ColumnFunctions:
     def extend_nodes(self, j: int, x: "Value") -> "Value":
         """Add one function outside of its knots."""
         knots, values = self.of_column(j)
-        steep = (values[-1] - values[0]) / (knots[-1] - knots[0])
+        steep = float((values[-1] - values[0]) / (knots[-1] - knots[0]))
         graph = x.graph
         above = graph.op("Greater", x, knots[-1])
         start = graph.where(above, knots[-1], knots[0])
@@ -161,7 +162,7 @@ class ColumnEvidence(ColumnFunctions):
     def extend_nodes(self, j: int, x: "Value") -> "Value":
         """Add one function outside of its knots."""
         knots, values = self.of_column(j)
-        width = knots[-1] - knots[0]
+        width = float(knots[-1] - knots[0])
         graph = x.graph
         above = graph.op("Greater", x, knots[-1])
         beyond = graph.op("Max", graph.where(above, x - knots[-1], -x + knots[0]), 0.0)
