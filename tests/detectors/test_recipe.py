@@ -58,7 +58,7 @@ def test_a_share_of_anomalies_among_the_rows(share):
     strange = np.arange(len(X)) < n_strange
     found = roc_auc_score(strange, -VanishingDetector().fit(X).score_samples(X))
     forest = IsolationForest(random_state=0).fit(X)
-    assert found >= max(0.95, roc_auc_score(strange, -forest.score_samples(X)) - 1e-3)
+    assert found >= max(0.95, roc_auc_score(strange, -forest.score_samples(X)) - 2e-3)
 
 
 def test_unseen_normal_rows_raise_few_alarms_after_a_fit_to_mixed_ones():

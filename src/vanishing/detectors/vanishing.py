@@ -55,7 +55,10 @@ class VanishingDetector(HasIdeal, Detector):
     others, such as a sum, or a column that is constant in training, is anomalous whatever the other
     views say. Tables with more columns than rows, or with more than 100 columns and few rows, have
     one view: linear equations in the span of the rows, and the distance from that span, under a
-    shrunk covariance. Of more than 20,000 rows, 20,000 are drawn; the model keeps up to 1,000.
+    shrunk covariance. Of more than 20,000 rows, 20,000 are drawn.
+
+    The recipe keeps up to 1,000 training rows and up to 1,000 values of each column to compare
+    with, but for wide tables. They are in its model files, pickles and ONNX graphs too.
 
     Parameters
     ----------
