@@ -73,11 +73,11 @@ class ColumnFunctions:
         found = np.empty_like(z)
         for j in range(self.n_columns):
             knots, values = self.of_column(j)
-            steep = np.diff(values) / np.diff(knots)
-            place = np.searchsorted(knots, z[:, j], side="right") - 1
-            found[:, j] = steep[np.clip(place, 0, len(steep) - 1)]
+            after = np.clip(np.searchsorted(knots, z[:, j], side="right"), 1, len(knots) - 1)
+            found[:, j] = (values[after] - values[after - 1]) / (knots[after] - knots[after - 1])
             beyond = (z[:, j] < knots[0]) | (z[:, j] > knots[-1])
-            found[beyond, j] = self.extend(j, z[beyond, j])[1]
+            if beyond.any():
+                found[beyond, j] = self.extend(j, z[beyond, j])[1]
         return found
 
     def extend(self, j: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:

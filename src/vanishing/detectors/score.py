@@ -103,19 +103,17 @@ class Coordinates:
         return self.preprocess(self.transform(i, scaled))
 
     def images(self, which: Sequence[int], X: FloatArray) -> FloatArray:
-        """Return the coordinates of several images side by side, after ``bend`` of the first."""
+        """Return the coordinates of several images side by side; ranked ones of bent features."""
         if self._projection is not None and len(which) == len(self.maps):
             return np.hstack(list(self.each(X)))
         scaled = X[:, self._columns] if which[0] in self.ranked else self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
 
-    def bend(self, i: int, X: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
-        """Return features of which those that image i ranks are replaced by normal scores.
+    def bend(self, X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return features of which those that are ranked are replaced by normal scores.
 
-        ``features`` are along the last axis of X. The rest of the way to the image is affine.
+        ``features`` are along the last axis of X. The rest of the way to ranked images is affine.
         """
-        if i not in self.ranked:
-            return X
         which = np.arange(len(self._places))[features]
         bent, ranked = X.copy(), np.flatnonzero(self._places[which] >= 0)
         some = which[ranked]
@@ -125,12 +123,11 @@ class Coordinates:
         )
         return bent
 
-    def bend_slopes(self, i: int, x: FloatArray) -> FloatArray:
+    def bend_slopes(self, x: FloatArray) -> FloatArray:
         """Return the derivative of each bent feature at one point."""
         slopes = np.ones_like(x)
-        if i in self.ranked:
-            found = self._ranks.slopes(self.scale(x[None, :]))[0]
-            slopes[self._columns] = found / self._scaling.scale_[self._columns]
+        found = self._ranks.slopes(self.scale(x[None, :]))[0]
+        slopes[self._columns] = found / self._scaling.scale_[self._columns]
         return slopes
 
     @property
@@ -969,17 +966,11 @@ class Score:
         if self.constants is not None:
             # Rows that were kept out of the fit may break a constant, and with it the mean.
             center = np.where(self.constants.constant, self.constants.values, center)
+        ranked = self.coordinates.ranked
+        normal_scores = Bend(self.coordinates.bend, self.coordinates.bend_slopes)
         return Landscape(
             [partial(self.coordinates.images, view.images) for view in self.views],
-            [
-                Bend(
-                    partial(self.coordinates.bend, view.images[0]),
-                    partial(self.coordinates.bend_slopes, view.images[0]),
-                )
-                if view.images[0] in self.coordinates.ranked
-                else None
-                for view in self.views
-            ],
+            [normal_scores if view.images[0] in ranked else None for view in self.views],
             self.views,
             center,
             scale,

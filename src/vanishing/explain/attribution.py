@@ -148,12 +148,16 @@ class Landscape:
     def moves_of_views(self, x: FloatArray) -> list[Any]:
         """Return how far the directions of ``moves`` move the coordinates of each view at x."""
         moves, of_views = self.moves
-        found = []
-        for bend, matrix, moved in zip(self.bends, self.matrices, of_views, strict=True):
-            if bend is not None:
-                moved = matrix @ diags_array(bend.slopes(x), format="csr") @ moves
-            found.append(moved)
-        return found
+        # Views share bends. Each is computed once.
+        bent = {
+            bend: diags_array(bend.slopes(x), format="csr") @ moves
+            for bend in set(self.bends)
+            if bend is not None
+        }
+        return [
+            moved if bend is None else matrix @ bent[bend]
+            for bend, matrix, moved in zip(self.bends, self.matrices, of_views, strict=True)
+        ]
 
     @lazy
     def moves(self) -> tuple[Any, list[Any]]:
