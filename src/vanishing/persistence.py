@@ -651,7 +651,11 @@ def check_law(law: Law) -> None:
 
 def check_laws(laws: Laws) -> None:
     """Check that laws speak about columns that there are."""
-    _check_names(laws.equations, laws.names)
+    _check_names(laws.equations, (*laws.names, *(each.name for each in laws.derived)))
+    require(
+        all(name in laws.names for each in laws.derived for name in each.sources),
+        "a derived column has sources that there are not",
+    )
     require(
         laws.units is None or bool(np.all((laws.units >= 0) & (laws.units <= 1))),
         "the units of laws are not last digits",

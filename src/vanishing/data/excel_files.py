@@ -77,6 +77,17 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     return Sheet(names, columns, places[0] if follow else None, notes)
 
 
+def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
+    """Return the names of the visible sheets that hold a table of numbers, and of all others."""
+    book = _open_book(content, where, data_only=True)
+    found = []
+    for each in book.worksheets:
+        rows, places = _find_table([each]) if each.sheet_state == "visible" else ([], [])
+        if rows and _holds_numbers(_split_columns(rows, places, None)[1]):
+            found.append(each.title)
+    return found, [each.title for each in book.worksheets if each.title not in found]
+
+
 def _open_book(content: bytes, where: str, *, data_only: bool) -> Any:
     """Open a workbook with the values of its formulas, or with the formulas themselves."""
     openpyxl = import_extra("openpyxl", extra="excel", purpose="reading Excel files")

@@ -5,9 +5,9 @@ import io
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,7 @@ from vanishing.data.csv_files import (
     is_numeric,
     open_stream,
 )
-from vanishing.data.excel_files import read_sheet
+from vanishing.data.excel_files import list_sheets, read_sheet
 from vanishing.data.written_numbers import CellSummary, decide_decimal, is_number, read_texts
 from vanishing.polynomials.monomials import variable_names
 
@@ -205,6 +205,21 @@ def _is_excel(file: str | bytes) -> bool:
         return False
 
 
+def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
+    """Return the sheets of a workbook with tables of numbers, and others; nothing for a file."""
+    file = os.fspath(file)
+    if not Path(file).is_file() or not zipfile.is_zipfile(file) or not _is_excel(file):
+        return [], []
+    content = Path(file).read_bytes()
+    _check_archive(content, file)
+    try:
+        return list_sheets(content, file)
+    except (TableError, ImportError):
+        raise
+    except Exception as error:  # openpyxl raises whatever its parsers do
+        raise TableError(f"{file} is not a readable Excel file: {error}") from error
+
+
 def _check_archive(content: bytes, where: str) -> None:
     """Raise if a ZIP file expands as only those do that are made to fill the memory."""
     try:
@@ -366,6 +381,8 @@ class Table:
         What was guessed of the layout and the numbers.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
+    texts : mapping of str to array of str of shape (n_rows,)
+        The cells of the columns that are not numeric.
     """
 
     values: FloatArray
@@ -380,6 +397,7 @@ class Table:
     n_above: int = 0
     notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
+    texts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -452,6 +470,7 @@ class Table:
             row_ids=None if self.row_ids is None else self.row_ids[kept],
             rows=self.rows[kept],
             labels=None if self.labels is None else self.labels[kept],
+            texts={name: each[kept] for name, each in self.texts.items()},
         )
 
 
@@ -545,6 +564,7 @@ def take_columns(
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
+        texts={each.name: opened.texts(shown.index(each.name)) for each in set_aside},
     )
 
 

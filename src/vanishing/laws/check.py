@@ -122,6 +122,11 @@ class BrokenRow:
         Whether the fixes fill cells that are missing or are not numbers.
     score : float
         How far the row is off the law that it breaks most, in standard deviations of its noise.
+    total_of : str
+        What the rows are called that it should be the sum of, if it is a total row.
+    sums : tuple of Fix
+        Cells of a total row that are not the sums. They are ``fixes`` unless another total tells
+        that one of the rows is wrong instead.
     """
 
     row: int
@@ -131,6 +136,8 @@ class BrokenRow:
     alternatives: tuple[Fix, ...] = ()
     is_missing: bool = False
     score: float = 0.0
+    total_of: str = ""
+    sums: tuple[Fix, ...] = ()
 
     def __repr__(self) -> str:
         found = [
@@ -166,6 +173,10 @@ class Check:
         All columns of the table, also those of text; empty if rows were not checked.
     gaps : mapping of str to int array
         Numbers of the rows that lack a cell, for each column of the laws that has such rows.
+    sources : tuple of str
+        Columns that others are computed from, such as the previous balance by account.
+    n_totals : int
+        Rows that are sums of others, which are checked as such.
     """
 
     laws: Sequence[Law]
@@ -174,6 +185,8 @@ class Check:
     unchecked: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
     gaps: Mapping[str, IntArray] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    n_totals: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -199,7 +212,7 @@ class Check:
     @property
     def in_no_law(self) -> tuple[str, ...]:
         """Columns of the table that no law speaks about."""
-        used = {name for law in self.laws for name in law.columns}
+        used = {name for law in self.laws for name in law.columns} | set(self.sources)
         return tuple(name for name in self.columns if name not in used)
 
     @property
@@ -254,34 +267,43 @@ class Check:
         -------
         str
         """
-        n_broken = int(self.broken.sum())
+        n_wrong = sum(bool(found.total_of) for found in self.rows)
+        n_broken = int(self.broken.sum()) - n_wrong
+        n_rows = self.n_rows - self.n_totals
         fills = [bool(fix.text) for found in self.rows if found.is_missing for fix in found.fixes]
         n_texts, n_filled = fills.count(True), fills.count(False)
         said = []
-        if not self.laws:
+        if not self.laws and not self.n_totals:
             said.append("There are no laws to check")
         elif n_broken:
-            count = "The row" if self.n_rows == 1 else f"{n_broken} of {self.n_rows} rows"
+            count = "The row" if n_rows == 1 else f"{n_broken} of {n_rows} rows"
             said.append(f"{count} break{'s' * (n_broken == 1)} a law")
-        elif self.columns or not self.rows:
+        elif self.laws and (self.columns or not self.rows):
             said.append(self._say_unbroken())
+        if self.n_totals == 1:
+            said.append(f"the total is {'not ' * n_wrong}the sum of its rows")
+        elif self.n_totals:
+            are = f"{n_wrong} of {self.n_totals} totals are not" if n_wrong else "all totals are"
+            said.append(f"{are} the sums of their rows")
         if n_texts:
             said.append(
                 "1 cell is not a number" if n_texts == 1 else f"{n_texts} cells are not numbers"
             )
         if n_filled:
             said.append(f"{n_filled} missing cell{'s' * (n_filled != 1)} can be filled in")
-        return f"{'; '.join(said)}."
+        text = "; ".join(said)
+        return f"{text[:1].upper()}{text[1:]}."
 
     def _say_unbroken(self) -> str:
         """Say what is known if no row breaks a law."""
-        if not self.n_rows:
+        n_rows = self.n_rows - self.n_totals
+        if not n_rows:
             return "There are no rows to check"
-        if len(self.unchecked) == self.n_rows:
+        if len(self.unchecked) == n_rows:
             return "No row can be checked"
         if self.gaps:
             return "No row breaks a law"
-        who = "The row keeps" if self.n_rows == 1 else f"All {self.n_rows} rows keep"
+        who = "The row keeps" if n_rows == 1 else f"All {n_rows} rows keep"
         return f"{who} the law{'s' * (len(self.laws) != 1)}"
 
     def coverage(self) -> str:
@@ -335,6 +357,8 @@ class Check:
             laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
             laws += f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else ""
         where = f"row {printable(str(found.name))}: "
+        if found.total_of:
+            return f"{where[:-2]} (total of {found.total_of}): {_say_sums(found)}."
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
@@ -348,6 +372,21 @@ class Check:
             return f"{where}breaks {laws}; change {ways}."
         value, fix = every[0].typed
         return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
+
+    def name_laws(self, found: BrokenRow) -> str:
+        """Return the laws of a row in one line, or what it is the total of.
+
+        Parameters
+        ----------
+        found : BrokenRow
+
+        Returns
+        -------
+        str
+        """
+        if found.total_of:
+            return f"total of {found.total_of}"
+        return "; ".join(str(self.laws[k]) for k in found.laws)
 
     def lines(
         self, *, numbered: bool = False, most: int = MOST_PRINTED, more: str = ""
@@ -395,7 +434,7 @@ class Check:
         """
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:
-            law = "; ".join(str(self.laws[k]) for k in found.laws)
+            law = self.name_laws(found)
             others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
             if not found.fixes:
                 lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
@@ -415,6 +454,16 @@ class Check:
             items = "".join(f"<{tag}>{escape(line.strip())}</{tag}>" for line in lines)
             html += f"<ul>{items}</ul>" if is_row else items
         return html
+
+
+def _say_sums(found: BrokenRow) -> str:
+    """Say which cells of a total row are not the sums, and if one of the rows is wrong instead."""
+    said = [
+        "{} {} is not the sum {}".format(printable(fix.column), *fix.typed) for fix in found.sums
+    ]
+    if found.fixes:
+        return "; ".join(said)
+    return f"{'; '.join(said)}; other totals agree with it, so one of its rows is wrong"
 
 
 def _fill_sentences(fixes: Sequence[Fix], laws: str) -> list[str]:

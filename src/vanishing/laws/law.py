@@ -70,6 +70,10 @@ class Law:
         Columns whose logarithm is a factor of a term.
     n_broken : int
         Rows that have all its cells and break it.
+    n_derived : int
+        How many of the columns, the last ones, are computed from other cells.
+    target : str, optional
+        The column that stands alone on the left, if it does.
     """
 
     names: tuple[str, ...]
@@ -83,6 +87,8 @@ class Law:
     resolution: Annotated[FloatArray | None, "names"] = field(default=None, kw_only=True)
     logs: Annotated[BoolArray | None, "n_terms names"] = field(default=None, kw_only=True)
     n_broken: int = field(default=0, kw_only=True)
+    n_derived: int = field(default=0, kw_only=True)
+    target: str | None = field(default=None, kw_only=True)
 
     @property
     def degree(self) -> int:
@@ -160,8 +166,13 @@ class Law:
         """Return the terms of the left and of the right side.
 
         Terms of one sign on each side; the shorter side, or the one that is a single column, is the
-        left one.
+        left one. A target is the left side, if it is a term and in no other.
         """
+        if self.target is not None:
+            powers = self._letters[:, self.names.index(self.target)]
+            found = np.flatnonzero(powers).tolist()
+            if len(found) == 1 and self._letters[found[0]].sum() == 1:
+                return found, [i for i in range(len(powers)) if i != found[0]]
         positive = [i for i, value in enumerate(self.coefficients) if value > 0]
         negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
         if not positive or not negative:
@@ -190,12 +201,34 @@ class Law:
     ) -> tuple[list[Term], list[Term]]:
         if self.is_product:
             return _write_product(self, write_number, write_name)
+        if (mean := self._find_mean()) is not None:
+            letters = list(map(write_name, self.names))
+            others = ", ".join(letters[j] for j in np.flatnonzero(self.involved) if j != mean)
+            word = "mean" if write_name is plain_symbol else r"\operatorname{mean}"
+            return [Term(False, "", [(letters[mean], 1)])], [
+                Term(False, "", [(f"{word}({others})", 1)])
+            ]
         left, right = self._split()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return (
             self._write_terms(left, sign, write_number, write_name),
             self._write_terms(right, -sign, write_number, write_name),
         )
+
+    def _find_mean(self) -> int | None:
+        """Return the column that is the mean of the others, if the law says that."""
+        n_others = len(self.coefficients) - 1
+        if self.degree != 1 or self.logs is not None or self.n_derived or n_others < 2:
+            return None
+        scaled = self.coefficients / self.coefficients[np.argmin(np.abs(self.coefficients))]
+        (means,) = np.nonzero(scaled == -n_others)
+        if (
+            len(means) != 1
+            or (scaled == 1).sum() != n_others
+            or not self.exponents.any(axis=1).all()
+        ):
+            return None
+        return int(np.argmax(self.exponents[means[0]]))
 
     @property
     def is_product(self) -> bool:
@@ -213,6 +246,10 @@ class Law:
         found = []
         log = "log" if write_name is plain_symbol else r"\log"
         letters = [write_name(name) for name in self.names]
+        if (
+            self.n_derived and write_name is plain_symbol
+        ):  # previous balance, not [previous balance]
+            letters[-self.n_derived :] = self.names[-self.n_derived :]
         letters += [f"{log}({letter})" for letter in letters]
         for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):
             value = sign * float(self.coefficients[i])

@@ -4,7 +4,8 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import compress
 from typing import Annotated, Any
 
@@ -17,13 +18,17 @@ from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.candidate import Candidate, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.derived import DerivedColumn, Keys
+from vanishing.laws.derived_check import check_derived
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
+from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
 from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
+from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
 #: Rows below which nothing is a law: four points lie on some short curve.
@@ -61,6 +66,11 @@ class Laws(Equations):
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
     zeros : tuple of str
         Columns whose blank cells count as 0.
+    derived : tuple of DerivedColumn
+        Columns that the laws speak about and that are computed from other cells, such as the
+        previous balance. In the laws, they come after the columns of the table.
+    totals : tuple of TotalRow
+        Rows that are sums of others; they are kept out of the equations.
     """
 
     equations: tuple[Law, ...]
@@ -74,6 +84,8 @@ class Laws(Equations):
     units: Annotated[FloatArray | None, "names"] = None
     proportional: bool = False
     zeros: tuple[str, ...] = ()
+    derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
+    totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -93,7 +105,8 @@ class Laws(Equations):
             Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
             a frame whose columns are called by the laws, with the same index.
         """
-        values = self._take_columns(take_table(X), X)
+        table = take_table(X)
+        values = self._derive(self._take_columns(table, X), table)
         residuals = np.empty((len(values), len(self.equations)))
         for k, law in enumerate(self.equations):
             residuals[:, k] = law.values(values)
@@ -110,7 +123,8 @@ class Laws(Equations):
         """Find the rows that break the laws, and the cells that break them.
 
         A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
-        the rounding or the noise of their cells are not broken.
+        the rounding or the noise of their cells are not broken. If there are ``totals``, those of X
+        are looked for, and checked instead of the laws in these rows.
 
         Parameters
         ----------
@@ -144,29 +158,79 @@ class Laws(Equations):
                     f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
-        found = self._checker.check(
-            values, names, callback, table.texts if texts is None else texts
-        )
+        texts = table.texts if texts is None else texts
+        if not _has_names(X):
+            table.names = list(self.names)
+        totals = _find_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
+        if totals.rows:
+            found = check_totals(
+                totals, table, names, partial(self._check, values, table, names, texts, callback)
+            )
+            rows = [each.row for each in totals.rows]
+            gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
+        else:
+            found = self._check(values, table, names, texts, callback, np.arange(len(values)))
         return replace(
             found,
             columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
             gaps={name: rows for name, rows in gaps.items() if len(rows)},
+            sources=tuple(name for each in self.derived for name in each.needed),
         )
 
     @property
     def _checker(self) -> Checker:
         given = np.asarray(self.noise, dtype=float) if np.ndim(self.noise) else None
+        # A derived column has the unit of its first source.
+        places = [
+            *range(len(self.names)),
+            *(self.names.index(each.sources[0]) for each in self.derived),
+        ]
         return Checker(
-            self.equations, self.spreads, self.ranges, self.whole, self.n_rows, self.units, given,
-            self.proportional, choose_threshold(len(self.equations)),
+            self.equations, self.spreads[places], self.ranges[:, places], self.whole[places],
+            self.n_rows, None if self.units is None else self.units[places],
+            None if given is None else given[places], self.proportional,
+            choose_threshold(len(self.equations)),
         )  # fmt: skip
+
+    def _check(
+        self,
+        values: FloatArray,
+        table: NumericTable,
+        row_names: Sequence[Any],
+        texts: Mapping[tuple[int, str], str],
+        callback: Callable[[int], object] | None,
+        kept: IntArray,
+    ) -> Check:
+        """Check some rows, which are numbered by their places among these."""
+        places = {row: place for place, row in enumerate(kept.tolist())}
+        names = [row_names[i] for i in kept.tolist()]
+        strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
+        if not self.derived:
+            return self._checker.check(values[kept], names, callback, strays)
+        keys = self._read_keys(values, table).take(kept)
+        return check_derived(
+            self._checker, self.derived, values[kept], keys, names, callback, strays
+        )
+
+    def _read_keys(self, values: FloatArray, table: NumericTable) -> Keys:
+        """Return what tells the groups and the order of the rows of a table."""
+        columns = dict(zip(table.names, table.values.T, strict=True))
+        columns |= dict(zip(self.names, values.T, strict=True))
+        return Keys(len(values), table.labels, columns)
+
+    def _derive(self, values: FloatArray, table: NumericTable) -> FloatArray:
+        """Return the columns of the laws with the derived ones."""
+        columns = dict(zip(self.names, values.T, strict=True))
+        keys = self._read_keys(values, table)
+        return np.column_stack([values, *(each.compute(columns, keys) for each in self.derived)])
 
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
-        needed = sorted({name for law in self.equations for name in law.columns})
+        needed = sorted(self._list_needed())
         if _has_names(X):
-            missing = [name for name in needed if name not in table.names]
+            known = {*table.names, *table.labels}
+            missing = [name for name in needed if name not in known]
             if missing:
                 raise ValueError(
                     f"the table lacks {_list(missing)}, which the laws speak about; it has the "
@@ -193,6 +257,12 @@ class Laws(Equations):
             blank[[row for row, column in table.texts if column == name]] = False
             values[blank, self.names.index(name)] = 0.0
         return values
+
+    def _list_needed(self) -> set[str]:
+        """Return the columns of a table that the laws need."""
+        named = {name for law in self.equations for name in law.columns}
+        sources = {name for each in self.derived for name in each.needed}
+        return named - {each.name for each in self.derived} | sources
 
     def solve_for(self, name: str) -> list[Any]:
         """Return explicit formulas of a column.
@@ -230,10 +300,12 @@ class Laws(Equations):
         str
         """
         where = f"{len(self.names)} columns of {self.n_rows} rows"
+        n_totals = len(self.totals)
+        more = f"; {n_totals} total row{'s' * (n_totals > 1)}" if n_totals else ""
         if not self.equations:
-            return f"No law found in {where}."
+            return f"No law found in {where}{more}."
         count = "One law" if len(self.equations) == 1 else f"{len(self.equations)} laws"
-        return f"{count} in {where}; {self._noise_text()}."
+        return f"{count} in {where}; {self._noise_text()}{more}."
 
     def lines(self, *, numbered: bool = False) -> list[str]:
         """Return the laws with their evidence as lines of text.
@@ -292,7 +364,8 @@ class Laws(Equations):
         plt = import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
-        values = self._take_columns(take_table(X), X)
+        table = take_table(X)
+        values = self._derive(self._take_columns(table, X), table)
         checker = self._checker
         for k, law in enumerate(self.equations):
             scores = np.abs(checker.score(k, values))
@@ -309,6 +382,11 @@ class Laws(Equations):
         ax.set_ylim(len(self.equations) - 0.3, -0.6)
         ax.set_title(self.summary(), fontsize="medium", loc="left")
         return ax
+
+
+def _find_totals(table: NumericTable) -> Totals:
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    return find_totals(values, table.names, table.row_names, table.read_labels())
 
 
 def _has_names(X: Any) -> bool:
@@ -428,16 +506,36 @@ def discover(
         lambda row: f"row {table.row_names[row]}",
     )  # fmt: skip
     _check_noise(noise, len(table.names))
+    totals = _find_totals(table)
+    details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
+    if totals.rows:
+        table.keep_rows(details)
+        table.notes.append(totals.describe())
+        beside = {name: each[details] for name, each in beside.items()}
     filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
         # Each column whose blanks are zeros is to be named, and together they save ten bits.
         cost = ENOUGH_BITS + len(zeros) * math.log2(len(table.names))
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
-        before, after = (sum(law.bits or 0.0 for law in laws) for laws in (found, again))
-        if after > before + cost:
-            return again
-    return found
+        if _sum_bits(again) > _sum_bits(found) + cost:
+            found = again
+    if not totals.rows:
+        return found
+    equations = [replace(law, rows=details[law.rows]) for law in found]
+    return replace(found, equations=tuple(equations), totals=totals.rows)
+
+
+def _sum_bits(laws: Laws) -> float:
+    """Return the bits of laws: a column that the row before tells is told by one law, not by two.
+
+    balance = previous balance + credit holds where debit is blank, and the other way round.
+    """
+    best: dict[object, float] = {}
+    for k, law in enumerate(laws):
+        key = k if law.target is None else law.target
+        best[key] = max(best.get(key, 0.0), law.bits or 0.0)
+    return sum(best.values())
 
 
 def _find_laws(
@@ -453,14 +551,19 @@ def _find_laws(
     values, n_rows = table.values, len(table.values)
     spreads, ranges = _describe(values, table.sample_weight)
     equations: list[Law] = []
+    derived: tuple[DerivedColumn, ...] = ()
     level, proportional = float("nan"), False
     if n_rows < FEWEST_EXACT_ROWS:
         table.notes.append(
             f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         )
     else:
-        search = _Search(table, spreads, max_degree, noise, random_state, deadline, callback)
+        derivation = _derive(table, values)
+        search = _Search(
+            table, spreads, max_degree, noise, random_state, deadline, callback, derivation
+        )
         equations, level, proportional = search.run()
+        equations, derived = _drop_unused(equations, derivation.columns)
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
         tuple(equations),
@@ -474,7 +577,31 @@ def _find_laws(
         last_digits(np.nan_to_num(values)) if n_rows else None,
         proportional,
         zeros,
+        derived=derived,
     )
+
+
+def _drop_unused(
+    laws: list[Law], columns: list[DerivedColumn]
+) -> tuple[list[Law], tuple[DerivedColumn, ...]]:
+    """Return the laws without the derived columns that none of them speaks about."""
+    used = {name for law in laws for name in law.columns}
+    derived = tuple(each for each in columns if each.name in used)
+    unused = {each.name for each in columns} - used
+    shorter = []
+    for law in laws if unused else ():
+        kept = [j for j, name in enumerate(law.names) if name not in unused]
+        shorter.append(
+            replace(
+                law,
+                names=tuple(law.names[j] for j in kept),
+                exponents=law.exponents[:, kept],
+                resolution=None if law.resolution is None else law.resolution[kept],
+                logs=None if law.logs is None else law.logs[:, kept],
+                n_derived=len(derived),
+            )
+        )
+    return shorter if unused else laws, derived
 
 
 def _fill_zeros(
@@ -488,11 +615,26 @@ def _fill_zeros(
         blanks[:, j] &= ~strays[name]
     is_stray = np.isnan(table.values) & ~blanks
     found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
+    if blanks.any():
+        found = sorted({*found, *_find_zeros_of_chains(table, np.where(blanks, 0.0, table.values))})
     for j in found:
         filled.values[blanks[:, j], j] = 0.0
     names = tuple(table.names[j] for j in found)
     filled.notes.append(f"blanks in {join([printable(name) for name in names])} count as 0")
     return filled, names
+
+
+def _find_zeros_of_chains(table: NumericTable, filled: FloatArray) -> set[int]:
+    """Return the columns with blanks that are added to the row before if blanks are zeros."""
+    blank = set(np.flatnonzero(np.isnan(table.values).any(axis=0)).tolist())
+    flows = [candidate.terms[2:] for candidate in _derive(table, filled).candidates]
+    return blank & {j for flow in flows for term in flow for j, _ in term}
+
+
+def _derive(table: NumericTable, values: FloatArray) -> Derivation:
+    """Return the derived columns of a table that laws pay for."""
+    keys = Keys(len(values), table.labels, dict(zip(table.names, values.T, strict=True)))
+    return Deriver(values, table.names, keys).derive(in_order=table.in_order)
 
 
 def _check_time_limit(time_limit: Any) -> None:
@@ -538,10 +680,10 @@ def _set_aside(table: NumericTable) -> None:
 
     The latter differ in digits that floating-point numbers do not have.
     """
+    table.values = np.where(np.isinf(table.values), np.nan, table.values)
     kept = np.flatnonzero(table.sample_weight > 0)
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
-    table.sample_weight = table.sample_weight[kept]
-    table.row_names = [table.row_names[i] for i in kept.tolist()]
+    if len(kept) < len(table.values):
+        table.keep_rows(kept)
     is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
     for j in reversed(np.flatnonzero(is_empty).tolist()):
         table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
@@ -564,7 +706,15 @@ class _Search:
     random_state: int | None
     deadline: float
     callback: Callable[[int, float], object] | None
+    derivation: Derivation
     progress: tuple[int, float] = (0, 0.0)
+
+    def __post_init__(self) -> None:
+        columns, names = self.derivation.columns, self.table.names
+        #: Places of the columns that have the unit of each column.
+        self.places = [*range(len(names)), *(names.index(each.sources[0]) for each in columns)]
+        self.names = (*names, *(each.name for each in columns))
+        self.spreads = self.spreads[self.places]
 
     @np.errstate(all="ignore")  # units may be so large that products overflow
     def run(self) -> tuple[list[Law], float, bool]:
@@ -573,20 +723,24 @@ class _Search:
         present = np.isfinite(values)
         largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
         # Up to the rounding errors of the sums that spreads are computed from.
-        constant = self.spreads <= len(values) * ROUNDING * largest
+        constant = self.spreads[: len(largest)] <= len(values) * ROUNDING * largest
         is_mostly_there = 2 * present.sum(axis=0) >= len(values)
         laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & is_mostly_there)]
         given = None
         if self.noise is not None:
             given = np.asarray(self.noise, dtype=float)
-            given = given if given.ndim else given * self.spreads
+            given = given[self.places] if given.ndim else given * self.spreads
+        usable = np.where(constant | self._find_gross_errors(), np.nan, values)
         found, cells, notes = select_laws(
-            np.where(constant | self._find_gross_errors(), np.nan, values),
+            np.column_stack([usable, *self.derivation.values]),
             max_degree=self.max_degree,
             noise=given,
             seed=0 if self.random_state is None else self.random_state,
             deadline=self.deadline,
             callback=lambda n_laws, share: self._report(len(laws) + n_laws, share),
+            derived=self.derivation.indices,
+            hidden=self.derivation.functions,
+            proposed=self.derivation.candidates,
         )
         self.table.notes.extend(notes)
         noisy = [law for law in found if law.noise]
@@ -626,7 +780,7 @@ class _Search:
             self.callback(*self.progress)
 
     def _make_constant(self, column: int) -> Law:
-        names = tuple(self.table.names)
+        names = self.names
         cells = self.table.values[:, column]
         rows = np.flatnonzero(np.isfinite(cells))
         exponents = np.zeros((2, len(names)), dtype=np.intp)
@@ -634,34 +788,39 @@ class _Search:
         coefficients = np.array([1.0, -cells[rows[0]]])
         return Law(
             names, exponents, coefficients, np.zeros(2), 0.0, 0.0, rows,
-            resolution=np.zeros(len(names)),
+            resolution=np.zeros(len(names)), n_derived=len(self.derivation.columns),
         )  # fmt: skip
 
     def _write_terms(self, candidate: Candidate) -> tuple[IntArray, IntArray, BoolArray | None]:
         """Return the order of the terms, their exponents, and which of them have logarithms."""
-        shape = len(candidate.terms), len(self.table.names)
+        shape = len(candidate.terms), len(self.names)
         exponents, logs = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=bool)
         for i, term in enumerate(candidate.terms):
             for j, power in term:
                 exponents[i, j] += power
                 logs[i, j] |= not power
         order = order_terms(exponents + logs)
+        # The previous balance comes before what is added to it.
+        is_derived = exponents[order][:, len(self.table.names) :].any(axis=1)
+        order = order[np.argsort(~is_derived, kind="stable")]
         return order, exponents[order], logs[order] if logs.any() else None
 
     def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
         """Return a law without noise in the form in which people write it."""
-        candidate, names = evidence.candidate, tuple(self.table.names)
+        candidate, names = evidence.candidate, self.names
         order, exponents, logs = self._write_terms(candidate)
         letters = exponents if logs is None else exponents + logs
         coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
         rows = np.flatnonzero(find_complete(candidate, cells))
+        is_derived = not self.derivation.indices.isdisjoint(candidate.columns)
         resolution = np.zeros(len(names))
         rounded = list(evidence.rounded)
         resolution[rounded] = cells.resolution[rounded]
         law = Law(
             names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
             min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,
-            logs=logs,
+            logs=logs, n_derived=len(self.derivation.columns),
+            target=names[evidence.target] if is_derived else None,
         )  # fmt: skip
         values = np.nan_to_num(cells.values[rows])
         off, slopes = law.values(values), law.gradients(values)
@@ -686,9 +845,9 @@ class _Search:
         as_judged = np.array(candidate.coefficients), np.zeros(len(order))
         coefficients, errors = found[0] if found else as_judged
         law = Law(
-            tuple(self.table.names), exponents, coefficients[order], errors[order], relation.noise,
+            self.names, exponents, coefficients[order], errors[order], relation.noise,
             min(1.0, 2.0**-evidence.bits), rows[relation.sound], bits=evidence.bits, logs=logs,
-            n_broken=int((~relation.sound).sum()),
+            n_broken=int((~relation.sound).sum()), n_derived=len(self.derivation.columns),
         )  # fmt: skip
         if found:
             return law

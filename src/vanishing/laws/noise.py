@@ -97,14 +97,14 @@ class NoisyProposer:
         n_columns = len(self.columns)
         if n_columns < 2 or len(self.rows) <= n_columns:
             return []
-        fitted: dict[tuple[Term, ...], tuple[float, bool]] = {}
+        fitted: dict[tuple[Term, ...], float] = {}
         for terms, is_proportional in self._find_terms(size):
             if time.thread_time() > self.deadline:
                 break
             score, _ = self._fit(terms, is_proportional, FIRST_ROWS)
-            if score > fitted.get(terms, (0.0, False))[0]:
-                fitted[terms] = score, is_proportional
-        best = sorted(fitted, key=lambda terms: -fitted[terms][0])
+            if score > fitted.get(terms, 0.0):
+                fitted[terms] = score
+        best = sorted(fitted, key=lambda terms: -fitted[terms])
         # Longer equations and those of high powers come closer, and are worse all the same.
         equations = [Candidate(terms, (1.0,) * len(terms)) for terms in best]
         kinds = [(len(each.terms), each.degree, each.has_logs) for each in equations]
@@ -113,8 +113,10 @@ class NoisyProposer:
         chosen = [best[few[i]] for i in _take_few([kinds[i] for i in few], MOST_JUDGED)]
         found: dict[object, Candidate] = {}
         for terms in chosen:
-            for candidate in self._fit(terms, fitted[terms][1])[1]:
-                found.setdefault(candidate.key, candidate)
+            # Rows are weighted by gradients, which have noise: each weighting has another bias.
+            for is_proportional in (False, True):
+                for candidate in self._fit(terms, is_proportional)[1]:
+                    found.setdefault(candidate.key, candidate)
         return list(found.values())
 
     def _find_terms(self, size: int) -> Iterator[tuple[tuple[Term, ...], bool]]:

@@ -3,7 +3,7 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, permutations
 
 import numpy as np
@@ -37,8 +37,10 @@ MOST_ROWS = 1000
 class Selection:
     """Laws that are accepted one after the other, the one with most bits first."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, derived: frozenset[int] = frozenset()) -> None:
         self.cells = cells
+        #: Columns that are computed from others: they tell targets, and are none.
+        self.derived = derived
         self.laws: list[Evidence] = []
         #: Bits that the laws save, row by row, by target.
         self.known: dict[int, FloatArray] = {}
@@ -46,7 +48,9 @@ class Selection:
     def find_free_targets(self, candidate: Candidate) -> list[int]:
         """Return the columns of a candidate that none of its other columns depends on."""
         columns = set(candidate.columns)
-        return [j for j in sorted(columns) if not self._dependents(j) & (columns - {j})]
+        return [
+            j for j in sorted(columns - self.derived) if not self._dependents(j) & (columns - {j})
+        ]
 
     def _dependents(self, column: int) -> set[int]:
         """Return the targets that are computed from a column, by one law or several."""
@@ -81,7 +85,7 @@ class Selection:
 
     def _leave_out(self, law: Evidence) -> "Selection":
         """Return the other laws."""
-        others = Selection(self.cells)
+        others = Selection(self.cells, self.derived)
         for other in self.laws:
             if other is not law:
                 others.accept(other)
@@ -275,7 +279,7 @@ class Selection:
 
     def _find_independent(self, target: int) -> list[int]:
         """Return the columns that do not depend on a target."""
-        dependents = self._dependents(target) | {target}
+        dependents = self._dependents(target) | {target} | self.derived
         return [j for j in self.cells.varying.tolist() if j not in dependents]
 
     def _is_sound(self, evidence: Evidence) -> bool:
@@ -381,11 +385,15 @@ def select_laws(
     seed: int,
     deadline: float,
     callback: Callable[[int, float], object],
+    derived: frozenset[int] = frozenset(),
+    hidden: frozenset[int] = frozenset(),
+    proposed: Sequence[Candidate] = (),
 ) -> tuple[list[Evidence], Cells, list[str]]:
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
     The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
-    of laws and the share of the search that is done.
+    of laws and the share of the search that is done. Some columns may be ``derived`` from others,
+    and equations be ``proposed`` already; only these speak of columns that are ``hidden``.
     """
     rng = np.random.default_rng(seed)
     everything = Cells(values, noise=noise)
@@ -394,7 +402,7 @@ def select_laws(
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
         cells = Cells(values[drawn], everything.resolution, noise)
     n_columns = len(cells.varying)
-    selection = Selection(cells)
+    selection = Selection(cells, derived)
     if n_columns < 2:
         return [], everything, []
     if n_columns > MOST_COLUMNS:
@@ -402,7 +410,7 @@ def select_laws(
             f"{n_columns} columns are too many for a search of laws: select up to {MOST_COLUMNS}"
         ]  # fmt: skip
     notes: list[str] = []
-    is_complete = _select_exact(selection, max_degree, rng, deadline, callback)
+    is_complete = _select_exact(selection, max_degree, rng, deadline, callback, hidden, proposed)
     if is_complete:
         is_complete = _select_noisy(selection, max_degree, deadline, callback, notes)
     if not is_complete:
@@ -421,12 +429,14 @@ def _select_exact(
     rng: np.random.Generator,
     deadline: float,
     callback: Callable[[int, float], object],
+    hidden: frozenset[int],
+    given: Sequence[Candidate],
 ) -> bool:
     """Accept the laws that hold to the last digit, or up to rounding, but for a few wrong cells.
 
     Returns whether the time was enough.
     """
-    candidates: dict[object, Candidate] = {}
+    candidates: dict[object, Candidate] = {candidate.key: candidate for candidate in given}
     is_complete = True
     half = (time.thread_time() + deadline) / 2  # the rest is for the decision
     proposers = list_proposers(Draw(selection.cells, rng, half))
@@ -438,8 +448,10 @@ def _select_exact(
         with np.errstate(all="ignore"):  # units may be so large that products overflow
             proposed = list(propose())
         for candidate in proposed:
-            if len(candidate.columns) > 1 and (
-                max_degree is None or candidate.degree <= max_degree
+            if (
+                len(candidate.columns) > 1
+                and (max_degree is None or candidate.degree <= max_degree)
+                and hidden.isdisjoint(candidate.columns)
             ):
                 candidates.setdefault(candidate.key, candidate)
         if len(candidates) > MOST_COMBINATIONS:  # columns of few values, which keep anything
@@ -478,7 +490,8 @@ def _select_noisy(
             # Short laws come first. Their targets need not be looked at again.
             for size in SIZES:
                 callback(len(selection.laws), 0.5)
-                free = [j for j in cells.varying.tolist() if j not in selection.known]
+                left_out = selection.derived | selection.known.keys()
+                free = [j for j in cells.varying.tolist() if j not in left_out]
                 if len(free) < 2 or (size, *free) in tried:
                     continue
                 proposer = NoisyProposer(cells, np.array(free), max_degree, deadline)

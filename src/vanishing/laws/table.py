@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host, require_dense
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    move_to_host,
+    require_dense,
+)
 from vanishing.data.csv_files import REMEDIES, Note, TableError, describe_numbers, find_kinds
 from vanishing.data.source import check_weights, close_after, get_columns
 from vanishing.data.whole_tables import Table, open_table, take_columns
@@ -28,6 +34,7 @@ class NumericTable:
 
     ``notes`` are sentences about what was set aside, ``texts`` what cells hold that are not
     numbers, by the place of the row and the column, and ``set_aside`` the columns of other kinds.
+    ``labels`` are the cells of the latter, as texts. If rows were drawn, they are not ``in_order``.
     """
 
     values: FloatArray
@@ -36,6 +43,8 @@ class NumericTable:
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     set_aside: list[str] = field(default_factory=list)
+    labels: dict[str, Any] = field(default_factory=dict)
+    in_order: bool = True
 
     def __post_init__(self) -> None:
         self.sample_weight: FloatArray = np.ones(len(self.values))
@@ -57,6 +66,31 @@ class NumericTable:
         self.values = self.values[:, kept]
         self.names = [self.names[j] for j in kept]
         self.notes.append(note)
+
+    def keep_rows(self, kept: IntArray) -> None:
+        """Leave out all other rows."""
+        places = {row: place for place, row in enumerate(kept.tolist())}
+        self.values, self.sample_weight = self.values[kept], self.sample_weight[kept]
+        self.row_names = [self.row_names[i] for i in kept.tolist()]
+        self.texts = {
+            (places[row], name): text for (row, name), text in self.texts.items() if row in places
+        }
+        self.labels = {name: np.asarray(each)[kept] for name, each in self.labels.items()}
+
+    def read_labels(self) -> dict[str, list[str]]:
+        """Return what rows are called: columns of text, cells that are not numbers, names."""
+        labels = {
+            name: ["" if each is None or each != each else str(each) for each in texts]
+            for name, texts in self.labels.items()
+        }
+        written = [""] * len(self.values)
+        for (row, _), text in self.texts.items():
+            written[row] = f"{written[row]} {text}"
+        if any(written):
+            labels["cells that are not numbers"] = written
+        if any(isinstance(name, str) and not name.isdecimal() for name in self.row_names):
+            labels["names of rows"] = [str(name) for name in self.row_names]
+        return labels
 
 
 def take_table(
@@ -162,7 +196,7 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     }
     notes = describe_reading(read)
     aside = [each.name for each in read.set_aside]
-    return NumericTable(read.values, names, rows, notes, texts, aside)
+    return NumericTable(read.values, names, rows, notes, texts, aside, dict(read.texts))
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -170,6 +204,7 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     _refuse_equal_names([str(label) for label in labels])
     columns: dict[Any, FloatArray | str | None] = {}
     cells: dict[Any, list[str | None]] = {}
+    dates: dict[str, Any] = {}
     for name in labels:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
@@ -178,6 +213,8 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
         columns[name] = problem or _problem(values.dtype) or _numbers(column, values)
         if columns[name] is None and (listed := _list_texts(values)) is not None:
             cells[name] = listed
+        elif isinstance(columns[name], str) and columns[name] == "dates":
+            dates |= _list_dates(str(name), column)
     # Numbers that are texts are read as those of files are.
     summaries = [CellSummary(each) for each in cells.values()]
     kinds = find_kinds(summaries, decide_decimal(summaries))
@@ -197,7 +234,22 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     table.texts = {
         (i, str(name)): text for name, each in written.items() for i, text in each.strays
     }
+    table.labels = dates | {
+        str(name): np.array([text or "" for text in each], dtype=object)
+        for name, each in cells.items()
+        if name not in written
+    }
     return table
+
+
+def _list_dates(name: str, column: Any) -> dict[str, Any]:
+    """Return the name and the dates of a column as texts, empty where one is missing."""
+    try:
+        values = _as_numpy(column)
+        texts = np.datetime_as_string(values.astype("datetime64[s]"))
+    except (TypeError, ValueError, OverflowError):  # beyond the year 9999, or durations
+        return {}
+    return {name: np.where(texts == "NaT", "", texts).astype(object)}
 
 
 def _as_numpy(column: Any) -> Any:
@@ -299,7 +351,8 @@ def _sample(X: Any, doubtful: list[Note]) -> NumericTable:
     if len(kept) < n_rows:
         notes.append(f"laws were looked for in {len(kept)} of {n_rows} rows, drawn at random")
     names = source.feature_names or tuple(f"x{j}" for j in range(kept.shape[1]))
-    return NumericTable(kept, list(names), numbers.tolist(), notes)
+    in_order = len(kept) == n_rows
+    return NumericTable(kept, list(names), numbers.tolist(), notes, in_order=in_order)
 
 
 def whole_columns(values: FloatArray) -> BoolArray:

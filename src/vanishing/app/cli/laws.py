@@ -15,6 +15,7 @@ from vanishing.app.cli.console import (
     note_files,
     required,
     say,
+    state,
     working,
 )
 from vanishing.app.cli.options import OPTIONS, OUTPUT, Options, Output, Reading, option
@@ -68,6 +69,19 @@ def laws(
     tables.check_files([data], output)
     if trajectory is not None and output.report is not None:
         raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
+    if trajectory is None:
+        sheets = _list_sheets(data, output, reading)
+        if len(sheets) > 1:
+            _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
+            return
+    record = _laws_of(data, asked, output, reading)
+    if output.json:
+        emit(record)
+
+
+def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> dict[str, Any]:
+    """Look for the laws of one table, show them, and return what JSON says of them."""
+    trajectory = asked.trajectory
     table = _read(data, reading, label=trajectory)
     found = discover_laws(table, asked.degree)
     listed = _list(found)
@@ -87,12 +101,11 @@ def laws(
         )
     strays = check_strays(None if trajectory else found, table)
     _write_report(output.report, found, strays if strays.rows else None, table)
-    if output.json:
-        record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
-        emit(record | {"out": output.out, "report": output.report})
-    elif output.out != "-":
+    record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
+    if not output.json and output.out != "-":
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
+        used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         if used and (unused := [name for name in found.names if name not in used]):
             from vanishing.equations.text import join
 
@@ -101,6 +114,41 @@ def laws(
             say()
             show_strays(strays, table)
         _note_rest(data, found, output)
+    return record | {"out": output.out, "report": output.report}
+
+
+def _list_sheets(data: str, output: Output, reading: Reading) -> list[Reading]:
+    """Return how to read each sheet of a workbook; a file to write is about one of them."""
+    from dataclasses import replace
+
+    from vanishing.app.cli.tables import PIPE, table_errors
+    from vanishing.data.whole_tables import list_tables
+
+    if data == PIPE or reading.sheet is not None or output.out or output.report:
+        return [reading]
+    with table_errors():
+        names, others = list_tables(data)
+    if len(names) > 1 and others:
+        listed = ", ".join(map(repr, others))
+        note(f"{data}: sheets without a table of numbers, and hidden ones, are left out: {listed}")
+    return [replace(reading, sheet=name) for name in names] or [reading]
+
+
+def _show_sheets(sheets: list[Reading], show: Any) -> None:
+    """Show what is found in each sheet, and go on where one cannot be read."""
+    records = []
+    for k, reading in enumerate(sheets):
+        if not state.json:
+            if k:
+                say()
+            say(f"Sheet {reading.sheet!r}:")
+        try:
+            records.append({"sheet": reading.sheet} | show(reading))
+        except DataError as error:
+            note(str(error))
+            records.append({"sheet": reading.sheet, "error": str(error)})
+    if state.json:
+        emit({"sheets": records})
 
 
 class CheckOptions(Degree):
@@ -143,6 +191,36 @@ def check(
     from vanishing.app.cli import tables
 
     tables.check_files([data, asked.train], output)
+    sheets = [reading] if asked.train else _list_sheets(data, output, reading)
+    if len(sheets) > 1:
+        codes: list[int] = []
+
+        def show(each: Reading) -> dict[str, Any]:
+            record, code, problem = _check_of(data, asked, output, each)
+            codes.append(code)
+            if problem:
+                note(problem)
+            return record
+
+        _show_sheets(sheets, show)
+        return max(codes, default=Exit.DATA)
+    record, code, problem = _check_of(data, asked, output, reading)
+    if output.json:
+        emit(record)
+    if problem:
+        raise DataError(problem)
+    return code
+
+
+def _check_of(
+    data: str, asked: CheckOptions, output: Output, reading: Reading
+) -> tuple[dict[str, Any], int, str]:
+    """Check one table, and show what breaks its laws.
+
+    Returns what JSON says, the exit code, and why no row can be checked.
+    """
+    from vanishing.app.cli import tables
+
     normal = None if asked.train is None else _read(asked.train, reading)
     table = _read(data, reading, like=normal)
     found = discover_laws(table if normal is None else normal, asked.degree)
@@ -151,22 +229,21 @@ def check(
     if output.out is not None:
         _write_table(output, _cells(checked, table))
     _write_report(output.report, found, checked, table)
-    if output.json:
-        cells = _cells(checked, table)
-        record = {
-            "rows": len(table),
-            "broken": int(checked.broken.sum()),
-            "incomplete": len(checked.incomplete),
-            "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
-            "coverage": checked.coverage(),
-            "in_no_law": checked.in_no_law,
-            "missing": {name: len(rows) for name, rows in checked.gaps.items()},
-            "cells": [
-                dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
-            ],
-        }
-        emit(_laws_record(found) | record | {"out": output.out, "report": output.report})
-    elif output.out != "-":
+    cells = _cells(checked, table)
+    record = _laws_record(found) | {
+        "rows": len(table),
+        "broken": int(checked.broken.sum()),
+        "incomplete": len(checked.incomplete),
+        "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
+        "coverage": checked.coverage(),
+        "in_no_law": checked.in_no_law,
+        "missing": {name: len(rows) for name, rows in checked.gaps.items()},
+        "cells": [
+            dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
+        ],
+    }
+    record |= {"out": output.out, "report": output.report}
+    if not output.json and output.out != "-":
         _show_laws(found, found.lines(numbered=True))
         say()
         ranked = checked.ranked()
@@ -176,14 +253,17 @@ def check(
             tables.note_lines(table, int(table.rows[ranked[0].row]))
         _note_rest(data, found, output)
     if not asked.fail_on_broken:
-        return Exit.DONE
+        return record, Exit.DONE, ""
     if checked.broken.any() or checked.has_texts:
-        return Exit.ANOMALIES
+        return record, Exit.ANOMALIES, ""
+    if checked.n_totals:
+        return record, Exit.DONE, ""
     if not len(found) or len(checked.unchecked) == len(table):
         reason = "every row lacks cells that the laws need" if len(found) else "there are no laws"
         remedy = "fill in the cells" if len(found) else "pass a table that has some as --train"
-        raise DataError(f"{table.where}: no row can be checked, since {reason}; {remedy}")
-    return Exit.DONE
+        problem = f"{table.where}: no row can be checked, since {reason}; {remedy}"
+        return record, Exit.DATA, problem
+    return record, Exit.DONE, ""
 
 
 # --- Cells that are not numbers, and what the laws say they are -----------------------------------
@@ -191,24 +271,21 @@ def check(
 
 def check_strays(found: Any, table: Any) -> Any:
     """Return a check of the cells alone that are not numbers; laws say what they should be."""
-    from dataclasses import replace
-
     from vanishing.laws.check import Check, list_texts
 
     texts = {(each.row - 1, each.column): each.text for each in table.strays}
+    totals = {each.row for each in getattr(found, "totals", ())}  # they are called so
+    texts = {cell: text for cell, text in texts.items() if cell[0] not in totals}
     rows = sorted({row for row, _ in texts})
     if not rows:
         return Check(())
     names = [table.row_name(i) for i in range(len(table))]
     if found is None:
         return list_texts(texts, names)
-    checked = found.check(
-        _take_columns(found, table)[rows],
-        row_names=[names[i] for i in rows],
-        texts={(rows.index(row), column): text for (row, column), text in texts.items()},
-    )
+    # All rows, since laws may speak of the row before.
+    checked = found.check(table, row_names=names, texts=texts)
     kept = [each for each in checked.rows if any(fix.text for fix in each.fixes)]
-    return Check(checked.laws, [replace(each, row=rows[each.row]) for each in kept], len(table))
+    return Check(checked.laws, kept, len(table))
 
 
 def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:
@@ -293,7 +370,7 @@ def _show_laws(found: Any, lines: list[str]) -> None:
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
-    names = list(found.names)
+    names = [*found.names, *(each.name for each in getattr(found, "derived", ()))]
     return {
         "summary": found.summary(),
         "noise": found.noise,
@@ -329,6 +406,28 @@ def _laws_record(found: Any) -> dict[str, Any]:
             }
             for law in _list(found)
         ],
+        "derived": [
+            {
+                "name": each.name,
+                "function": each.function,
+                "sources": list(each.sources),
+                "by": [{"column": column, "part": part} for column, part in each.by],
+                "order": each.order,
+                "starts_at_zero": each.starts_at_zero,
+            }
+            for each in getattr(found, "derived", ())
+        ],
+        "totals": [
+            {
+                "row": each.row + 1,
+                "name": each.name,
+                "of": each.of,
+                "rows": (each.members + 1).tolist(),
+                "columns": list(each.columns),
+                "level": each.level,
+            }
+            for each in getattr(found, "totals", ())
+        ],
         "notes": list(found.notes),
     }
 
@@ -341,7 +440,7 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     nan = float("nan")
     for found in checked:
         shared = {
-            "law": "; ".join(str(checked.laws[k]) for k in found.laws),
+            "law": checked.name_laws(found),
             "alternatives": "; ".join(
                 f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives
             ),
@@ -399,6 +498,6 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
 
 
 def _note_rest(data: str, found: Any, output: Output) -> None:
-    if not len(found):
+    if not len(found) and not getattr(found, "totals", ()):
         note(f"try: vanishing detect {data} finds rows that are unlike the others")
     note_files(output.out, output.report)

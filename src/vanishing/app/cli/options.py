@@ -86,7 +86,8 @@ class Reading(Options):
         LAYOUT,
         "--sheet",
         metavar="NAME",
-        help="Sheet of an Excel file; by default the first with a table of numbers.",
+        help="Sheet of an Excel file; by default the first with a table of numbers, and for laws "
+        "and check all of them.",
     )
     array: str | None = option(LAYOUT, "--array", metavar="NAME", help="Array of an NPZ file.")
 

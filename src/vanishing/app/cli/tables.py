@@ -238,6 +238,11 @@ def read_table(
             where=opened.where,
             strays=strays,
             first_line=opened.find_first_line(len(values)),
+            texts={
+                opened.shown_names[j]: opened.texts(j)
+                for j in range(opened.n_columns)
+                if opened.shown_names[j] in {each.name for each in aside} or j == chosen.id
+            },
         )
     if gaps == "keep":
         return table

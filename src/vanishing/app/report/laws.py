@@ -102,9 +102,13 @@ def _laws_section(laws: Any) -> list[Element]:
     ]
     parts = [element("ol", items, class_="equations laws")] if items else []
     used = {name for law in laws for name in law.columns}
+    used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
     # Not with a capital letter: a note may begin with the name of a column.
+    if laws.totals:
+        rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]
+        parts += [element("h3", "Total rows"), element("ul", rows)]
     parts += [element("p", f"Note: {note}.", class_="note") for note in laws.notes]
     return parts
 
@@ -135,6 +139,8 @@ def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
             element("span", f"{k + 1}. ", _write_law(str(check.laws[k])), class_="broken")
             for k in each.laws[:NAMED]
         ]
+        if each.total_of:
+            laws = [element("span", f"total of {each.total_of}", class_="broken")]
         lines.append((str(each.name), _write_fixes(each), [laws, others]))
     return make_table(
         ("row", "suggested fix", "laws of the row" if found[0].is_missing else "breaks the law"),
@@ -147,6 +153,8 @@ def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
 
 def _write_fixes(found: Any) -> list[Child]:
     """Return the cells to change, together, or each instead of the others."""
+    if found.total_of and not found.fixes:
+        return ["one of its rows is wrong: other totals agree with it"]
     if not found.fixes:
         return ["no change of one or two cells would fix it"]
     written: list[Child] = []

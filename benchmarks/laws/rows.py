@@ -1,0 +1,204 @@
+"""Laws of other rows and functions of a row: ``python -m benchmarks.laws.rows``.
+
+Writes ``rows_results.md`` and ``rows_results.json`` beside this file. There are 100 tables of each
+kind by default (``--tables``), of 40 to 200 rows. Two cells are wrong in each: one amount and one
+balance, or two cells of a function, in rows that are not neighbors. ``discover`` and ``Laws.check``
+are given the table with the wrong cells. A law is found if it is the expected text, and an error is
+located if its row is named, and its cell is the fix or one of the alternatives. Blanks are 2 % of
+all numbers. Tables without a law are random walks, chains whose rows are shuffled, and random
+numbers with a category. """
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from benchmarks.laws.report import describe, share, table, write
+
+from vanishing import discover
+
+TABLES = 100
+BLANKS = 0.02
+
+#: A table, its law as text, and the columns in which errors are planted.
+Made = tuple[pd.DataFrame, str, tuple[str, str]]
+
+
+def _bank(n_rows: int, rng: np.random.Generator) -> Made:
+    is_credit = rng.random(n_rows) < 0.4
+    amounts = np.round(rng.lognormal(5, 1, n_rows), 2)
+    frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=n_rows).strftime("%Y-%m-%d")})
+    frame["credit"] = np.where(is_credit, amounts, 0.0)
+    frame["debit"] = np.where(is_credit, 0.0, amounts)
+    frame["balance"] = (1000 + (frame.credit - frame.debit).cumsum()).round(2)
+    return frame, "balance = previous balance + credit - debit", ("debit", "balance")
+
+
+def _newest_first(n_rows: int, rng: np.random.Generator) -> Made:
+    frame, _, columns = _bank(n_rows, rng)
+    law = "balance = next balance + credit - debit"
+    return frame[::-1].reset_index(drop=True), law, columns
+
+
+def _by_account(n_rows: int, rng: np.random.Generator) -> Made:
+    accounts = rng.choice(["A-17", "B-2", "C-30", "D-4"], n_rows)
+    frame = pd.DataFrame({"account": accounts, "amount": np.round(rng.normal(0, 300, n_rows), 2)})
+    starts = {name: round(float(rng.uniform(0, 5000)), 2) for name in set(accounts)}
+    sums = frame.groupby("account").amount.cumsum()
+    frame["balance"] = (frame.account.map(starts) + sums).round(2)
+    return frame, "balance = previous balance by account + amount", ("amount", "balance")
+
+
+def _with_blanks(n_rows: int, rng: np.random.Generator) -> Made:
+    frame, law, columns = _by_account(n_rows, rng)
+    numbers = frame[["amount", "balance"]]
+    frame[["amount", "balance"]] = numbers.mask(rng.random(numbers.shape) < BLANKS)
+    return frame, law, columns
+
+
+def _year_to_date(n_rows: int, rng: np.random.Generator) -> Made:
+    days = pd.date_range("2012-01-01", periods=n_rows, freq="MS")
+    frame = pd.DataFrame({"month": days, "sales": rng.integers(100, 5000, n_rows)})
+    frame["ytd"] = frame.groupby(days.year).sales.cumsum()
+    return frame, "ytd = previous ytd by year of month + sales", ("sales", "ytd")
+
+
+def _stock(n_rows: int, rng: np.random.Generator) -> Made:
+    received, sold = rng.integers(0, 60, (2, n_rows))
+    stock = 2000 + np.cumsum(received - sold)
+    frame = pd.DataFrame({"received": received, "sold": sold, "stock": stock})
+    return frame, "stock = previous stock + received - sold", ("sold", "stock")
+
+
+def _function(text: str, compute: Callable[[Any, Any], Any]) -> Callable[..., Made]:
+    def make(n_rows: int, rng: np.random.Generator) -> Made:
+        a, b = np.round(rng.lognormal(4, 0.5, (2, n_rows)), 2)
+        frame = pd.DataFrame({"a": a, "b": b, "m": np.round(compute(a, b), 2)})
+        return frame, f"m = {text}", ("m", "m")
+
+    return make
+
+
+def _mean(n_rows: int, rng: np.random.Generator) -> Made:
+    frame = pd.DataFrame(rng.integers(1, 500, (n_rows, 3)) * 3, columns=["a", "b", "c"])
+    frame["m"] = frame.mean(axis=1)
+    return frame, "m = mean(a, b, c)", ("m", "a")
+
+
+KINDS: dict[str, Callable[[int, np.random.Generator], Made]] = {
+    "running balance": _bank,
+    "running balance, newest first": _newest_first,
+    "running balance by account": _by_account,
+    "the same with 2 % blanks": _with_blanks,
+    "year to date": _year_to_date,
+    "stock": _stock,
+    "max(a, b)": _function("max(a, b)", np.maximum),
+    "min(a, b)": _function("min(a, b)", np.minimum),
+    "|a - b|": _function("|a - b|", lambda a, b: np.abs(a - b)),
+    "max(a - b, 0)": _function("max(a - b, 0)", lambda a, b: np.maximum(a - b, 0)),
+    "mean of three": _mean,
+}
+
+
+def _walks(n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    steps = rng.integers(-3, 4, (n_rows, 3)) if rng.random() < 0.5 else rng.normal(size=(n_rows, 3))
+    frame = pd.DataFrame(np.round(np.cumsum(steps, axis=0), 2), columns=["x", "y", "z"])
+    return frame.assign(number=np.arange(n_rows), step=rng.integers(-3, 4, n_rows))
+
+
+def _shuffled(n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    makers = list(KINDS.values())[:6]
+    frame, _, _ = makers[int(rng.integers(len(makers)))](n_rows, rng)
+    # A date would tell the order.
+    frame = frame.drop(columns=[name for name in ("day", "month") if name in frame])
+    return frame.iloc[rng.permutation(n_rows)].reset_index(drop=True)
+
+
+def _categories(n_rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    frame = pd.DataFrame(rng.integers(-20, 21, (n_rows, 4)), columns=["a", "b", "c", "d"])
+    frame["total"] = rng.integers(0, 9, n_rows)
+    return frame.assign(kind=rng.choice(["x", "y", "z"], n_rows), code=rng.integers(0, 5, n_rows))
+
+
+NULLS = {"random walks": _walks, "shuffled rows": _shuffled, "categories": _categories}
+
+
+def _plant(frame: pd.DataFrame, columns: tuple[str, str], rng: np.random.Generator) -> Any:
+    """Change two cells by a few units of their last digits and more; return where they are."""
+    frame = frame.copy()
+    filled = frame.notna().all(axis=1).to_numpy()
+    cells: list[tuple[int, str]] = []
+    while len(cells) < 2:
+        row, column = int(rng.integers(2, len(frame) - 2)), columns[len(cells)]
+        if filled[row - 2 : row + 3].all() and all(abs(row - other) > 3 for other, _ in cells):
+            unit = 1 if frame[column].dtype.kind == "i" else 0.01
+            change = round(float(rng.choice([-1, 1]) * unit * rng.integers(5, 5000)), 2)
+            frame.loc[row, column] = round(frame.loc[row, column] + change, 2)
+            cells.append((row, column))
+    return frame, cells
+
+
+def _run(kind: str, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng([seed, list(KINDS).index(kind)])
+    sound, expected, columns = KINDS[kind](int(rng.integers(40, 201)), rng)
+    frame, cells = _plant(sound, columns, rng)
+    start = time.process_time()
+    laws = discover(frame)
+    seconds = time.process_time() - start
+    texts = [str(law) for law in laws]
+    check = laws.check(frame)
+    named = {
+        each.row: {fix.column for fix in (*each.fixes, *each.alternatives)}
+        for each in check if not each.is_missing
+    }  # fmt: skip
+    located = sum(column in named.get(row, ()) for row, column in cells)
+    return {
+        "kind": kind, "seed": seed, "laws": texts, "found": expected in texts,
+        "false": any(text != expected for text in texts), "located": located,
+        "rows": sum(row in named for row, _ in cells),
+        "alarms": len(set(named) - {row for row, _ in cells}), "seconds": seconds,
+    }  # fmt: skip
+
+
+def _run_null(kind: str, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng([seed, 100 + list(NULLS).index(kind)])
+    laws = discover(NULLS[kind](int(rng.integers(40, 201)), rng))
+    return {"kind": kind, "seed": seed, "laws": [str(law) for law in laws]}
+
+
+def main() -> None:
+    """Run all tables and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=TABLES)
+    n_tables = parser.parse_args().tables
+    runs = [_run(kind, seed) for kind in KINDS for seed in range(n_tables)]
+    nulls = [_run_null(kind, seed) for kind in NULLS for seed in range(n_tables)]
+    lines = []
+    for kind in KINDS:
+        own = [run for run in runs if run["kind"] == kind]
+        n_cells = 2 * len(own)
+        lines.append({
+            "kind": kind,
+            "law found": share(sum(run["found"] for run in own), len(own)),
+            "another law": share(sum(run["false"] for run in own), len(own)),
+            "wrong rows named": share(sum(run["rows"] for run in own), n_cells),
+            "wrong cells located": share(sum(run["located"] for run in own), n_cells),
+            "sound rows named": sum(run["alarms"] for run in own),
+            "median time": f"{np.median([run['seconds'] for run in own]):.2f} s",
+        })  # fmt: skip
+    empty = [
+        {"without a law": kind, "tables with a law": share(
+            sum(bool(run["laws"]) for run in nulls if run["kind"] == kind), n_tables
+        )}
+        for kind in NULLS
+    ]  # fmt: skip
+    record = {"machine": describe(0), "runs": runs, "nulls": nulls}
+    title, about = "Laws of other rows, and functions of a row", __doc__.partition("\n\n")[2]
+    write("rows", title, about, record, [table(lines), table(empty)])
+    print(table(lines), table(empty), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Columns that are computed from other cells: those of the row before, or max(a, b) of a row.
+
+A running balance is a law of two rows: balance = previous balance + credit - debit. With the cells
+of the row before as a further column, it is a law of one row, as all others are. Rows may belong to
+groups, such as accounts or years, each of which has its own rows before.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.equations.text import plain_symbol
+
+#: Functions of two columns, by the way in which they are written.
+FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "max({}, {})": np.maximum,
+    "min({}, {})": np.minimum,
+    "|{} - {}|": lambda a, b: np.abs(a - b),
+    "max({} - {}, 0)": lambda a, b: np.maximum(a - b, 0.0),
+    "max({1} - {0}, 0)": lambda a, b: np.maximum(b - a, 0.0),
+}
+#: The row above, and the one below for tables that begin with the last day.
+ROWS = ("previous {}", "next {}")
+#: Parts of a date by which people start a sum again: how many characters of an ISO date tell it.
+PARTS_OF_DATES = {"year": 4, "month": 7}
+
+#: What groups of rows are in which a column of numbers does not fall.
+CYCLE = "cycle"
+#: A column, and the part of its dates that counts, "" for all of a cell.
+Key = tuple[str, str]
+
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+@dataclass(frozen=True)
+class DerivedColumn:
+    """A column that is computed from other cells of the table.
+
+    Parameters
+    ----------
+    function : str
+        How it is computed: "previous {}" or "next {}" for the cell of another row, "max({}, {})"
+        and the like for functions of the same row.
+    sources : tuple of str
+        The columns that it is computed from.
+    by : tuple of (str, str)
+        Columns that tell the groups, each with "", or with the "year" or "month" of its dates that
+        does, or with "cycle" if a group begins where the column falls, as months do in January.
+        The row before is one of the same group.
+    order : str
+        Column of dates that orders the rows; by default they are in the order of the table.
+    starts_at_zero : bool
+        Whether the first row of a group has 0 before it, as sums do; by default a blank.
+    """
+
+    function: str
+    sources: tuple[str, ...]
+    by: tuple[Key, ...] = ()
+    order: str = ""
+    starts_at_zero: bool = False
+
+    def __post_init__(self) -> None:
+        expected = {**dict.fromkeys(ROWS, 1), **dict.fromkeys(FUNCTIONS, 2)}.get(self.function)
+        if len(self.sources) != expected:
+            raise ValueError(f"there is no column {self.function!r} of {self.sources!r}")
+
+    @property
+    def name(self) -> str:
+        """What it is called, such as "previous balance by account"."""
+        name = self.function.format(*map(plain_symbol, self.sources))
+        groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
+        name += f" by {' and '.join(groups)}" if groups else ""
+        return name + (f" in order of {plain_symbol(self.order)}" if self.order else "")
+
+    @property
+    def is_of_other_row(self) -> bool:
+        """Whether it holds cells of another row."""
+        return self.function in ROWS
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns of the table that it takes."""
+        groups = (column for column, _ in self.by)
+        return (*self.sources, *groups, *filter(None, [self.order]))
+
+    def find_rows(self, keys: "Keys") -> IntArray:
+        """Return the row before each row, -1 where there is none."""
+        n_rows = keys.n_rows
+        place = keys[self.order, ""] if self.order else np.arange(n_rows)
+        step = 1 if self.function == ROWS[0] else -1
+        codes = [keys[key] for key in self.by]
+        order = np.lexsort((step * np.arange(n_rows), step * place, *codes))
+        known = place >= 0
+        for each in codes:
+            known &= each >= 0
+        order = order[known[order]]
+        first, second = order[:-1], order[1:]
+        same = np.ones(len(first), dtype=bool)
+        for each in codes:
+            same &= each[first] == each[second]
+        before = np.full(n_rows, -1, dtype=np.intp)
+        before[second[same]] = first[same]
+        return before
+
+    def compute(self, columns: Mapping[str, FloatArray], keys: "Keys") -> FloatArray:
+        """Return its cells, NaN where one is missing."""
+        cells = [columns[name] for name in self.sources]
+        if not self.is_of_other_row:
+            return np.asarray(FUNCTIONS[self.function](*cells))
+        before = self.find_rows(keys)
+        outside = 0.0 if self.starts_at_zero else np.nan
+        return np.where(before >= 0, cells[0][before], outside)
+
+    def invert(self, place: int, others: Sequence[float], value: float) -> list[float]:
+        """Return cells of a source for which a function of the row has a value."""
+        (other,) = others
+        tried = (value, other + value, other - value)
+        cells = [(each, other) if place == 0 else (other, each) for each in tried]
+        function = FUNCTIONS[self.function]
+        size = abs(value) + abs(other)
+        found = [float(function(*np.array(each)[:, None])[0]) for each in cells]
+        return [
+            each
+            for each, back in zip(tried, found, strict=True)
+            if abs(back - value) <= 1e-9 * size
+        ]
+
+
+class Keys:
+    """What tells groups and the order of rows: a number for each different cell of a column.
+
+    ``labels`` are the cells of columns of text and dates, ``columns`` those of numbers.
+    """
+
+    def __init__(
+        self, n_rows: int, labels: Mapping[str, Any], columns: Mapping[str, FloatArray]
+    ) -> None:
+        self.n_rows = n_rows
+        self.labels = labels
+        self.columns = columns
+        self._found: dict[Key, IntArray] = {}
+
+    def take(self, rows: IntArray) -> "Keys":
+        """Return those of some rows."""
+        labels = {name: np.asarray(each)[rows] for name, each in self.labels.items()}
+        return Keys(len(rows), labels, {name: each[rows] for name, each in self.columns.items()})
+
+    def __getitem__(self, key: Key) -> IntArray:
+        """Return the numbers of a key, in the order of its cells; -1 where one is blank."""
+        if key not in self._found:
+            name, part = key
+            if name in self.labels:
+                cells = np.array([_cut(str(cell), part) for cell in self.labels[name]], dtype=str)
+                blank = cells == ""
+            elif name in self.columns:
+                cells = self.columns[name]
+                blank = np.isnan(cells)
+                if part:
+                    cells = _count_falls(cells)
+            else:
+                raise ValueError(
+                    f"the table lacks {name!r}, by which the laws divide or order its rows"
+                )
+            codes = np.unique(cells, return_inverse=True)[1].ravel()
+            self._found[key] = np.where(blank, -1, codes)
+        return self._found[key]
+
+    def list_groups(self) -> list[Key]:
+        """Return the keys that divide the rows into groups of two rows and more on the average."""
+        keys = [(name, "") for name in self.labels]
+        for name, cells in self.labels.items():
+            texts = [str(cell) for cell in cells]
+            if all(len(_YEAR.findall(text)) == 1 for text in texts if text):
+                keys += [(name, part) for part in self._list_parts(texts)]
+        for name, cells in self.columns.items():
+            if (cells == np.round(cells)).all():
+                steps = np.diff(cells)
+                # Years and ids stand together, and a cycle begins with the smallest number.
+                if (steps != 0).sum() + 1 == len(np.unique(cells)):
+                    keys.append((name, ""))
+                elif (cells[1:][steps < 0] == cells.min()).all() and (steps > 0).any():
+                    keys.append((name, CYCLE))
+        found = []
+        for key in keys:
+            known = self[key][self[key] >= 0]
+            if 2 <= len(np.unique(known)) <= len(known) / 2 and 2 * len(known) >= self.n_rows:
+                found.append(key)
+        return found
+
+    def _list_parts(self, texts: Sequence[str]) -> list[str]:
+        is_iso = all(_ISO_DATE.match(text) for text in texts if text)
+        return list(PARTS_OF_DATES) if is_iso else ["year"]
+
+    def list_orders(self) -> list[str]:
+        """Return the columns of dates that would put the rows into another order."""
+        found = []
+        for name, cells in self.labels.items():
+            if all(_ISO_DATE.match(str(cell)) for cell in cells if str(cell)):
+                places = self[name, ""]
+                steps = np.diff(places[places >= 0])
+                if (steps < 0).any() and (steps > 0).any():
+                    found.append(name)
+        return found
+
+
+def _count_falls(cells: FloatArray) -> FloatArray:
+    """Return how often a column has fallen up to each row."""
+    known = np.flatnonzero(np.isfinite(cells))
+    counts = np.zeros(len(cells))
+    counts[known[1:]] = np.cumsum(np.diff(cells[known]) < 0)
+    return counts
+
+
+def _cut(text: str, part: str) -> str:
+    """Return a part of a date."""
+    if not part or not text:
+        return text
+    if _ISO_DATE.match(text):
+        return text[: PARTS_OF_DATES[part]]
+    year = _YEAR.search(text)
+    return year.group() if year and part == "year" else ""

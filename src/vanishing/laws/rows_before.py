@@ -1,0 +1,367 @@
+"""Which columns are worth deriving from other cells: those that a law pays for.
+
+Any column could be one that is told by the row before, or the larger one of two others. So a few
+rows are asked first: is x - previous x a signed sum of up to three other columns, or a product of
+two, in most of them? What is left is judged as all laws are (``model.py``), under two conditions.
+The column must not be told as well by the rows above and below, as counters are, and rows in which
+nothing happens do not count, since they only say that a value stays. The choice of the column, of
+the groups and of the order costs bits, too.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import SAME_NUMBER, Candidate, Term, measure_structure
+from vanishing.laws.cells import Cells
+from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn, Keys
+from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
+from vanishing.laws.soundness import is_sound
+from vanishing.levels import BLOCK
+
+#: Rows that are asked whether a derived column is worth a judgment; most of them must agree. An
+#: eighth of them is asked first.
+PROBE = 64
+#: Rows that derived columns are judged by, as all laws are.
+MOST_ROWS = 1000
+#: Columns up to which sums of three are tried, and those of two: as many as fit into a block.
+MOST_OF_THREE = round((BLOCK / PROBE) ** (1 / 3))
+MOST_OF_TWO = round((BLOCK / PROBE) ** (1 / 2))
+#: Equations of a column that are judged, those that most rows agree with first.
+MOST_JUDGED = 4
+
+#: Products of columns with signs: their sum is what is added to the row before.
+Flow = tuple[tuple[Term, float], ...]
+
+
+@dataclass
+class Derivation:
+    """Derived columns, their cells, and the equations that speak of them.
+
+    In the equations, they come after the ``n_columns`` columns of the table.
+    """
+
+    n_columns: int
+    columns: list[DerivedColumn] = field(default_factory=list)
+    values: list[FloatArray] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def indices(self) -> frozenset[int]:
+        """The places of the derived columns."""
+        return frozenset(range(self.n_columns, self.n_columns + len(self.columns)))
+
+    @property
+    def functions(self) -> frozenset[int]:
+        """The places of those that are functions of the same row."""
+        return frozenset(
+            self.n_columns + i for i, each in enumerate(self.columns) if not each.is_of_other_row
+        )
+
+    def add(self, found: "Found") -> None:
+        """Add a derived column with its equation; cells are blank where one may be wrong."""
+        if found.column not in self.columns:
+            self.columns.append(found.column)
+            self.values.append(found.values)
+        place = self.columns.index(found.column)
+        self.values[place] = np.where(np.isnan(found.values), np.nan, self.values[place])
+        self.candidates.append(_write(found.target, self.n_columns + place, found.flow))
+
+
+class Found(NamedTuple):
+    """A law of a derived column: target = derived column + flow."""
+
+    bits: float
+    target: int
+    column: DerivedColumn
+    values: FloatArray
+    flow: Flow
+
+
+def _write(target: int, derived: int, flow: Flow) -> Candidate:
+    terms = ((target, 1),), ((derived, 1),), *(term for term, _ in flow)
+    return Candidate(tuple(terms), (1.0, -1.0, *(-sign for _, sign in flow)))
+
+
+class Deriver:
+    """Proposes derived columns for the numbers of a table; ``keys`` tell groups and the order."""
+
+    def __init__(self, values: FloatArray, names: list[str], keys: Keys) -> None:
+        self.values = values
+        self.names = names
+        self.keys = keys
+        self.columns = dict(zip(names, values.T, strict=True))
+        # Evenly over the table, so that rows of all groups are asked.
+        self.probe: IntArray = np.unique(np.linspace(0, len(values) - 1, PROBE).astype(np.intp))
+        with np.errstate(invalid="ignore"):
+            self.varying = [j for j in range(len(names)) if np.nanmax(values[:, j], initial=-np.inf)
+                            > np.nanmin(values[:, j], initial=np.inf)]  # fmt: skip
+
+    def derive(self, *, in_order: bool = True) -> Derivation:
+        """Return the columns that laws pay for; those of other rows if these are in order."""
+        derivation = Derivation(len(self.names))
+        if 2 <= len(self.varying) <= MOST_OF_TWO:
+            chains = list(self._find_chains()) if in_order else []
+            # Time goes one way.
+            ways = [[each for each in chains if each.column.function == way] for way in ROWS]
+            way = max(ways, key=lambda found: sum(each.bits for each in found))
+            for found in (*way, *self._find_functions()):
+                derivation.add(found)
+        return derivation
+
+    # --- Other rows -------------------------------------------------------------------------------
+
+    def _list_variants(self) -> list[DerivedColumn]:
+        """Return the ways in which a row has one before it, for a column without a name."""
+        groups = self.keys.list_groups()
+        pairs = [each for each in combinations(groups, 2) if each[0][0] in self.keys.labels]
+        by = [(), *((key,) for key in groups), *pairs]
+        sides = [(function, "") for function in ROWS]
+        sides += [(ROWS[0], order) for order in self.keys.list_orders()]
+        return [
+            DerivedColumn(function, ("",), keys, order)
+            for keys, (function, order) in product(by, sides)
+        ]
+
+    def _find_chains(self) -> Iterator[Found]:
+        """Yield the best law of each column that rows before tell, or rows after."""
+        variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
+        flows = _Flows(self.values[self.probe], self.varying)
+        n_tried = len(variants) * len(self.varying)
+        for target in self.varying:
+            ranked: list[tuple[int, int, int, DerivedColumn, Flow]] = []
+            for variant, before in variants:
+                for source, n_agree, flow in self._ask(flows, target, before):
+                    if source != target and variant.function != ROWS[0]:
+                        continue  # x = next y says that y = previous x
+                    column = replace(variant, sources=(self.names[source],))
+                    terms = {self.names[j] for term, _ in flow for j, _ in term}
+                    if not {name for name, _ in variant.by}.isdisjoint(
+                        {*terms, self.names[target], *column.sources}
+                    ):
+                        continue  # groups of amounts that happen to be equal
+                    ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
+            ranked.sort(key=lambda each: each[:3])
+            for way in ROWS:
+                likely = [each for each in ranked if each[3].function == way][:MOST_JUDGED]
+                judged = [
+                    found
+                    for *_, column, flow in likely
+                    for starts in (False, True)
+                    if (found := self._judge_chain(
+                        target, replace(column, starts_at_zero=starts), flow, n_tried
+                    ))
+                ]  # fmt: skip
+                if judged:
+                    yield max(judged, key=lambda each: each.bits)
+
+    def _ask(
+        self, flows: "_Flows", target: int, before: IntArray
+    ) -> Iterator[tuple[int, int, Flow]]:
+        """Yield a source, how many rows of the probe agree, and the flow to the target."""
+        there = before[self.probe] >= 0
+        rows = self.probe[there]
+        now, last = self.values[rows], self.values[before[rows]]
+        x = now[:, target]
+        for n_agree, flow in flows.match(x, last[:, target], np.flatnonzero(there), target):
+            yield target, n_agree, flow
+        # What another column was in the row before, where neither stays what it is.
+        with np.errstate(invalid="ignore"):
+            is_news = (now != x[:, None]) & (last[:, [target]] != x[:, None]) & np.isfinite(last)
+            agree = (last == x[:, None]) & is_news
+        for source in self.varying:
+            if source != target and 2 * agree[:, source].sum() > is_news[:, source].sum():
+                yield source, int(agree[:, source].sum()), ()
+
+    def _judge_chain(
+        self, target: int, column: DerivedColumn, flow: Flow, n_tried: int
+    ) -> Found | None:
+        """Return the law of a target and another row if it pays for itself."""
+        cells = column.compute(self.columns, self.keys)
+        before = column.find_rows(self.keys)
+        source = self.names.index(column.sources[0])
+        x = self.values[:, target]
+        added = Candidate(*(tuple(each) for each in zip(*flow, strict=True))) if flow else None
+        flowing = (
+            np.zeros(len(x)) if added is None else added.evaluate_terms(self.values).sum(axis=1)
+        )
+        with np.errstate(invalid="ignore"):
+            off = x - cells - flowing
+            off[np.abs(off) <= SAME_NUMBER * (np.abs(x) + np.abs(cells))] = 0.0
+            if added is None:
+                own = np.where(before >= 0, x[before], np.nan)
+                stays = (x == self.values[:, source]) | (x == own)
+            else:
+                stays = (off == 0) & (flowing == 0)
+        if source == target:
+            cells = np.where(_follow(off, before, cells), np.nan, cells)
+        evidence = self._judge(target, cells, flow, stays & (before >= 0), is_of_other_row=True)
+        if evidence is None:
+            return None
+        bits = evidence.bits - math.log2(n_tried)
+        return Found(bits, target, column, cells, flow) if bits > ENOUGH_BITS else None
+
+    def _judge(
+        self,
+        target: int,
+        derived: FloatArray,
+        flow: Flow,
+        excluded: BoolArray,
+        *,
+        is_of_other_row: bool,
+    ) -> Evidence | None:
+        """Judge the equation: target = derived column + flow."""
+        candidate = _write(target, len(self.names), flow)
+        columns = list(candidate.columns)
+        rows = slice(MOST_ROWS)
+        cells = Cells(np.column_stack([self.values, derived])[rows, columns])
+        place = {j: i for i, j in enumerate(columns)}
+        terms = tuple(tuple((place[j], power) for j, power in term) for term in candidate.terms)
+        local = replace(candidate, terms=terms)
+        at = place[target]
+        if is_of_other_row and cells.log_between[:, at].sum() > cells.log_alone[:, at].sum():
+            cells.log_alone[:, at] = cells.log_between[:, at]
+        evidence = judge(local, cells, {}, [at], excluded=excluded[rows])
+        if evidence is None or not is_sound(evidence, cells, {}, []):
+            return None
+        # There are more columns to choose from than those of the equation.
+        length = measure_structure(local, len(cells.varying))
+        longer = measure_structure(candidate, len(self.varying) + 1) - length
+        return replace(evidence, bits=evidence.bits - longer)
+
+    # --- Functions of a row -----------------------------------------------------------------------
+
+    def _find_functions(self) -> Iterator[Found]:
+        """Yield the best law of each column that is a function of two others."""
+        first, second = np.array(list(combinations(self.varying, 2)), dtype=np.intp).T
+        asked = self.values[self.probe]
+        n_tried = len(FUNCTIONS) * len(first)
+        found: dict[int, list[tuple[int, int, str]]] = {}
+        with np.errstate(invalid="ignore"):
+            for function, compute in FUNCTIONS.items():
+                cells = compute(asked[:, first], asked[:, second])
+                sizes = np.abs(asked[:, first]) + np.abs(asked[:, second])
+                for target in self.varying:
+                    x = asked[:, target, None]
+                    pairs = np.flatnonzero((first != target) & (second != target))
+                    near = np.abs(cells[:, pairs] - x) <= SAME_NUMBER * sizes[:, pairs]
+                    known = np.isfinite(cells[:, pairs] + x)
+                    is_news = (x != 0) | (cells[:, pairs] != 0)
+                    n_agree = (near & is_news).sum(axis=0)
+                    kept = np.flatnonzero(2 * n_agree > (known & is_news).sum(axis=0))
+                    found.setdefault(target, []).extend(
+                        (-int(n_agree[k]), int(pairs[k]), function) for k in kept.tolist()
+                    )
+        for target, each in found.items():
+            judged = [
+                law
+                for _, pair, function in sorted(each)[:MOST_JUDGED]
+                if (law := self._judge_function(
+                    target, function, (int(first[pair]), int(second[pair])), n_tried
+                ))
+            ]  # fmt: skip
+            if judged:
+                yield max(judged, key=lambda law: law.bits)
+
+    def _judge_function(
+        self, target: int, function: str, sources: tuple[int, int], n_tried: int
+    ) -> Found | None:
+        """Return the law of a function if it says more than what is equal to it in many rows."""
+        column = DerivedColumn(function, tuple(self.names[j] for j in sources))
+        cells = column.compute(self.columns, self.keys)
+        a, b = self.values[:, sources].T
+        x = self.values[:, target]
+        with np.errstate(invalid="ignore"):
+            holds = np.abs(x - cells) <= SAME_NUMBER * (np.abs(a) + np.abs(b))
+        nothing = np.zeros(len(x), dtype=bool)
+        evidence = self._judge(target, cells, (), nothing, is_of_other_row=False)
+        if evidence is None:
+            return None
+        # Where one side of the function is the same, it says no more than that side does.
+        sides = (
+            [a, b] if function.format("a", "b") in ("max(a, b)", "min(a, b)") else [a - b, b - a]
+        )
+        told = [holds & (cells != side) for side in sides]
+        gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
+        bits = min(evidence.bits, *gains) - math.log2(n_tried)
+        return Found(bits, target, column, cells, ()) if bits > ENOUGH_BITS else None
+
+
+class _Flows:
+    """Signed sums of up to three columns, and products of two, in the rows of a probe."""
+
+    def __init__(self, values: FloatArray, columns: list[int]) -> None:
+        n_columns = len(columns)
+        pairs = list(combinations(columns, 2))
+        self.terms: list[Term] = [((j, 1),) for j in columns]
+        self.terms += [((i, 1), (j, 1)) for i, j in pairs]
+        factors = np.array([(i, j) for i, j in pairs], dtype=np.intp).reshape(-1, 2).T
+        empty = np.zeros((len(values), 1))
+        cells = np.hstack(
+            [values[:, columns], values[:, factors[0]] * values[:, factors[1]], empty]
+        )
+        none = len(self.terms)
+        chosen = [(i, none, none, 1, 1) for i in range(len(self.terms))]
+        for n_terms in (2, 3) if n_columns <= MOST_OF_THREE else (2,):
+            for places in combinations(range(n_columns), n_terms):
+                for signs in product((1, -1), repeat=n_terms - 1):
+                    padded = (*places, none)[:3]
+                    chosen.append((*padded, *(*signs, 1)[:2]))  # type: ignore[arg-type]
+        self.places = np.array([each[:3] for each in chosen], dtype=np.intp)
+        self.signs = np.array([(1, *each[3:]) for each in chosen], dtype=float)
+        self.sums = np.sum(
+            [cells[:, self.places[:, k]] * self.signs[:, k] for k in range(3)], axis=0
+        )
+        used = np.zeros((none + 1, values.shape[1]), dtype=bool)
+        for i, term in enumerate(self.terms):
+            used[i, [j for j, _ in term]] = True
+        self.used: BoolArray = np.asarray(used[self.places].any(axis=1))
+
+    def match(
+        self, x: FloatArray, last: FloatArray, rows: IntArray, target: int
+    ) -> Iterator[tuple[int, Flow]]:
+        """Yield how many rows agree with a flow from the last to the present cell, and the flow."""
+        change, size = x - last, SAME_NUMBER * (np.abs(x) + np.abs(last))
+        moving = np.flatnonzero(np.isfinite(change) & (change != 0))
+        if len(moving) < 2:
+            return
+        first = moving[np.unique(np.linspace(0, len(moving) - 1, PROBE // 8).astype(np.intp))]
+        free = np.flatnonzero(~self.used[:, target])
+        with np.errstate(invalid="ignore"):
+            for sign in (1.0, -1.0):
+                off = np.abs(change[first, None] - sign * self.sums[np.ix_(rows[first], free)])
+                agree = (off <= size[first, None]).sum(axis=0)
+                kept = free[2 * agree >= len(first)]
+                sums = sign * self.sums[np.ix_(rows, kept)]
+                near = np.abs(change[:, None] - sums) <= size[:, None]
+                is_news = (change != 0)[:, None] | (sums != 0)
+                n_agree = (near & is_news).sum(axis=0)
+                known = np.isfinite(change[:, None] + sums) & is_news
+                for k in np.flatnonzero(2 * n_agree > known.sum(axis=0)).tolist():
+                    yield int(n_agree[k]), self._make_flow(int(kept[k]), sign)
+
+    def _make_flow(self, k: int, sign: float) -> Flow:
+        return tuple(
+            (self.terms[i], sign * each)
+            for i, each in zip(self.places[k].tolist(), self.signs[k].tolist(), strict=True)
+            if i < len(self.terms)
+        )
+
+
+def _follow(off: FloatArray, before: IntArray, cells: FloatArray) -> BoolArray:
+    """Return the rows that are off only because the cell before is wrong: it is off by as much."""
+    follows = np.zeros(len(off), dtype=bool)
+    tolerance = SAME_NUMBER * np.abs(np.nan_to_num(cells))
+    after = np.full(len(off), -1, dtype=np.intp)
+    after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    for row in np.flatnonzero(np.nan_to_num(off) != 0).tolist():
+        following = after[row]
+        # A row that follows is not a wrong cell itself, whatever the order of the rows.
+        if following >= 0 and not follows[row] and np.isfinite(off[following]):
+            follows[following] = abs(off[row] + off[following]) <= tolerance[following]
+    return follows

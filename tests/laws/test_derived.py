@@ -1,0 +1,166 @@
+"""Laws of other rows and functions of a row, and the cells that break them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vanishing
+from vanishing import discover
+
+
+def statement(n_rows=80, seed=0, opening=1000.0):
+    rng = np.random.default_rng(seed)
+    is_credit = rng.random(n_rows) < 0.4
+    amounts = np.round(rng.lognormal(5, 1, n_rows), 2)
+    frame = pd.DataFrame({"credit": np.where(is_credit, amounts, 0.0)})
+    frame["debit"] = np.where(is_credit, 0.0, amounts)
+    frame["balance"] = (opening + (frame.credit - frame.debit).cumsum()).round(2)
+    return frame
+
+
+def accounts(n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"account": rng.choice(["A", "B", "C"], n_rows)})
+    frame["amount"] = np.round(rng.normal(0, 300, n_rows), 2)
+    frame["balance"] = frame.groupby("account").amount.cumsum() + frame.account.map(
+        {"A": 100.0, "B": 2500.5, "C": 12.25}
+    )
+    return frame.round(2)
+
+
+BALANCE = "balance = previous balance + credit - debit"
+
+
+def texts(X):
+    return [str(law) for law in discover(X)]
+
+
+def test_a_running_balance():
+    laws = discover(statement())
+    assert [str(law) for law in laws] == [BALANCE]
+    assert not laws.check(statement()).broken.any()
+    assert np.nanmax(np.abs(laws.residuals(statement()))) < 1e-9
+
+
+def test_a_statement_that_begins_with_the_last_day():
+    assert texts(statement()[::-1]) == ["balance = next balance + credit - debit"]
+
+
+def test_blank_credits_and_debits_are_zeros():
+    frame = statement()
+    frame[["credit", "debit"]] = frame[["credit", "debit"]].replace(0.0, np.nan)
+    laws = discover(frame)
+    assert [str(law) for law in laws] == [BALANCE]
+    assert set(laws.zeros) == {"credit", "debit"}
+
+
+@settings(max_examples=10, deadline=None)
+@given(row=st.integers(2, 76), change=st.integers(500, 10**5), seed=st.integers(0, 99))
+def test_a_wrong_balance_breaks_its_own_row_only(row, change, seed):
+    frame = statement(seed=seed)
+    right = frame.loc[row, "balance"]
+    frame.loc[row, "balance"] = round(right + change / 100, 2)
+    (found,) = discover(frame).check(frame)
+    assert found.row == row
+    assert found.fixes[0].column == "balance"
+    assert not found.alternatives
+    assert found.fixes[0].fix == pytest.approx(right)
+
+
+@settings(max_examples=10, deadline=None)
+@given(row=st.integers(2, 76), change=st.integers(500, 10**5), seed=st.integers(0, 99))
+def test_a_wrong_amount_is_not_a_wrong_balance(row, change, seed):
+    frame = statement(seed=seed)
+    frame.loc[row, "debit"] = round(frame.loc[row, "debit"] + change / 100, 2)
+    (found,) = discover(frame).check(frame)
+    columns = {fix.column for fix in (*found.fixes, *found.alternatives)}
+    assert found.row == row
+    assert "debit" in columns
+    assert "balance" not in columns
+
+
+def test_missing_cells_of_a_chain_are_filled_in():
+    frame = statement()
+    frame.loc[[20, 21], "balance"] = np.nan
+    frame.loc[40, "debit"] = np.nan
+    check = discover(statement()).check(frame)
+    filled = {(each.row, fix.column): fix.fix for each in check for fix in each.fixes}
+    assert not check.broken.any()
+    expected = {(20, "balance"), (21, "balance"), (40, "debit")}
+    assert filled == {cell: pytest.approx(statement().loc[cell]) for cell in expected}
+
+
+def test_balances_by_account():
+    frame = accounts()
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["balance = previous balance by account + amount"]
+    frame.loc[60, "balance"] += 10
+    (found,) = laws.check(frame)
+    assert (found.row, found.fixes[0].column) == (60, "balance")
+    with pytest.raises(ValueError, match="lacks 'account'"):
+        laws.check(frame.drop(columns="account"))
+
+
+@pytest.mark.parametrize("key", ["date", "text", "year", "month"])
+def test_a_sum_that_starts_again_each_year(key):
+    days = pd.date_range("2015-01-01", periods=72, freq="MS")
+    sales = np.random.default_rng(0).integers(100, 2000, 72)
+    columns = {
+        "date": days,
+        "text": days.strftime("%d.%m.%Y"),
+        "year": days.year,
+        "month": days.month,
+    }
+    frame = pd.DataFrame({key: columns[key], "sales": sales})
+    frame["ytd"] = frame.groupby(days.year).sales.cumsum()
+    group = {"date": "year of date", "text": "year of text", "year": "year"}
+    expected = group.get(key, "cycle of month")
+    assert texts(frame) == [f"ytd = previous ytd by {expected} + sales"]
+
+
+@pytest.mark.parametrize(
+    ("text", "compute"),
+    [
+        ("max(a, b)", np.maximum),
+        ("min(a, b)", np.minimum),
+        ("|a - b|", lambda a, b: np.abs(a - b)),
+        ("max(a - b, 0)", lambda a, b: np.maximum(a - b, 0)),
+    ],
+)
+def test_functions_of_two_columns(text, compute):
+    a, b = np.round(np.random.default_rng(0).lognormal(4, 0.5, (2, 80)), 2)
+    frame = pd.DataFrame({"a": a, "b": b, "m": np.round(compute(a, b), 2)})
+    laws = discover(frame)
+    assert [str(law) for law in laws] == [f"m = {text}"]
+    right = frame.loc[5, "m"]
+    frame.loc[5, "m"] = right + 200
+    (found,) = laws.check(frame)
+    fixes = {fix.column: fix.fix for fix in (*found.fixes, *found.alternatives)}
+    assert found.row == 5
+    assert fixes["m"] == pytest.approx(right)
+
+
+def test_a_mean_is_called_so():
+    X = 3.0 * np.random.default_rng(0).integers(1, 500, (60, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(m=X.mean(axis=1))
+    assert texts(frame) == ["m = mean(a, b, c)"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_walks_counters_and_shuffled_rows_have_no_law(seed):
+    rng = np.random.default_rng(seed)
+    walks = pd.DataFrame(np.cumsum(rng.integers(-3, 4, (100, 3)), axis=0), columns=["x", "y", "z"])
+    assert texts(walks.assign(number=np.arange(100), step=rng.integers(-3, 4, 100))) == []
+    assert texts(statement(seed=seed).iloc[rng.permutation(80)]) == []
+
+
+def test_saved_laws_of_rows_check_as_before(tmp_path):
+    frame = accounts()
+    laws = discover(frame)
+    laws.save(tmp_path / "laws.safetensors")
+    loaded = vanishing.load(tmp_path / "laws.safetensors")
+    frame.loc[60, "balance"] += 10
+    assert loaded.derived == laws.derived
+    assert loaded.check(frame).sentences() == laws.check(frame).sentences()

@@ -1,0 +1,141 @@
+"""Rows that are totals of others: found, named, checked, and kept out of the other laws."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vanishing
+from vanishing import discover
+
+
+def make_ledger(seed, n_blocks=4, columns=("net", "fee", "hours"), label="Subtotal"):
+    """Return a ledger with subtotals and a total, and the numbers of the subtotal rows."""
+    rng = np.random.default_rng(seed)
+    blocks = [
+        np.round(rng.lognormal(5, 1, (rng.integers(3, 9), len(columns))), 2)
+        for _ in range(n_blocks)
+    ]
+    rows, texts, subtotals = [], [], []
+    for block in blocks:
+        rows += [*block, block.sum(axis=0)]
+        texts += ["item"] * len(block) + [label]
+        subtotals.append(len(rows) - 1)
+    rows.append(np.concatenate(blocks).sum(axis=0))
+    frame = pd.DataFrame(np.round(rows, 2), columns=list(columns))
+    frame.insert(0, "what", [*texts, "Total"])
+    return frame, subtotals
+
+
+def make_year(seed):
+    """Return twelve months with a total row."""
+    rng = np.random.default_rng(seed)
+    revenue, costs = rng.integers(800, 3000, 12), rng.integers(300, 900, 12)
+    months = pd.DataFrame({"revenue": revenue, "costs": costs, "profit": revenue - costs})
+    frame = pd.concat([months, months.sum().to_frame().T], ignore_index=True)
+    frame.insert(0, "month", [*"JFMAMJJASOND", "Total"])
+    return frame
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), is_labelled=st.booleans())
+def test_subtotals_and_the_total_are_found(seed, is_labelled):
+    frame, subtotals = make_ledger(seed)
+    laws = discover(frame if is_labelled else frame.drop(columns="what"))
+    assert [each.row for each in laws.totals] == [*subtotals, len(frame) - 1]
+    assert all(each.columns == ("net", "fee", "hours") for each in laws.totals)
+    assert [each.level for each in laws.totals] == [1, 1, 1, 1, 2]
+    assert laws.n_rows == len(frame) - 5
+    checked = laws.check(frame if is_labelled else frame.drop(columns="what"))
+    assert not len(checked)
+    assert checked.verdict() == "All totals are the sums of their rows."
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), block=st.integers(0, 3), column=st.integers(1, 3))
+def test_a_wrong_subtotal_of_a_ledger_is_named(seed, block, column):
+    frame, subtotals = make_ledger(seed)
+    right = frame.iloc[subtotals[block], column]
+    frame.iloc[subtotals[block], column] = round(right + 300, 2)
+    (found,) = discover(frame).check(frame)
+    assert found.row == subtotals[block]
+    (fix,) = found.fixes
+    assert (fix.column, fix.fix) == (frame.columns[column], right)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), column=st.sampled_from(["revenue", "costs", "profit"]))
+def test_a_wrong_total_of_a_year_is_named(seed, column):
+    frame = make_year(seed)
+    right = frame.loc[12, column]
+    frame.loc[12, column] = right + 300
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["revenue = costs + profit"]
+    checked = laws.check(frame)
+    assert checked.sentences() == [
+        f"row 12 (total of rows 0 to 11): {column} {right + 300} is not the sum {right}."
+    ]
+    assert checked.verdict() == "All 12 rows keep the law; the total is not the sum of its rows."
+    assert checked.to_frame()["law"].tolist() == ["total of rows 0 to 11"]
+
+
+def test_a_wrong_cell_of_a_row_is_not_a_wrong_total():
+    frame = make_year(1)
+    frame.loc[4, "costs"] += 90
+    (found,) = discover(frame).check(frame)
+    assert found.row == 4
+    assert [fix.column for fix in (*found.fixes, *found.alternatives)] == ["costs"]
+
+
+def test_a_total_of_totals_tells_that_a_row_is_wrong():
+    frame, subtotals = make_ledger(5)
+    frame.loc[1, "net"] += 50
+    checked = discover(frame).check(frame)
+    assert [found.row for found in checked] == [subtotals[0]]
+    assert checked[0].fixes == ()
+    assert "one of its rows is wrong" in checked.sentences()[0]
+
+
+def test_total_rows_do_not_count_for_other_laws():
+    frame, _ = make_ledger(3, columns=("quantity", "price", "amount"))
+    rows = frame["what"] == "item"
+    frame["amount"] = frame["quantity"] * frame["price"]
+    block = (~rows).cumsum().shift(fill_value=0)
+    for name in ("quantity", "amount"):
+        sums = frame[name].where(rows).groupby(block).sum()
+        frame.loc[~rows, name] = sums.reindex(range(len(frame[~rows]))).to_numpy()
+        frame.loc[len(frame) - 1, name] = frame.loc[rows, name].sum()
+    frame.loc[~rows, "price"] = np.nan
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["amount = quantity*price"]
+    assert laws[0].n_broken == 0
+    assert {each.columns for each in laws.totals} == {("quantity", "amount")}
+    assert frame["what"][laws[0].rows].eq("item").all()
+
+
+@pytest.mark.parametrize("kind", ["integers", "amounts", "walk", "multiples", "shuffled"])
+def test_tables_without_totals_have_none(kind):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.choice([12, 30, 60]))
+        if kind == "integers":
+            X = rng.integers(0, 10, (n_rows, 5)).astype(float)
+        elif kind == "amounts":
+            X = np.round(rng.lognormal(3, 1, (n_rows, 3)), 2)
+        elif kind == "walk":
+            X = np.cumsum(rng.integers(-1, 2, (n_rows, 4)), axis=0).astype(float)
+        elif kind == "multiples":
+            X = rng.integers(1, 100, n_rows)[:, None] * np.array([1.0, 2.0, 5.0, 7.0])
+        else:
+            X = make_ledger(seed)[0].sample(frac=1, random_state=seed)
+        assert not discover(X, time_limit=1).totals
+
+
+def test_a_model_file_keeps_total_rows(tmp_path):
+    frame, _ = make_ledger(0)
+    laws = discover(frame)
+    laws.save(tmp_path / "laws.npz")
+    loaded = vanishing.load(tmp_path / "laws.npz")
+    assert [str(each) for each in loaded.totals] == [str(each) for each in laws.totals]
+    assert str(loaded.check(frame)) == str(laws.check(frame))
