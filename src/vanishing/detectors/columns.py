@@ -124,13 +124,20 @@ class NormalScores(ColumnFunctions):
     """
 
     @classmethod
-    def fit(cls, z: FloatArray, sample_weight: FloatArray | None) -> Self:
-        """Fit to the columns of rows, none of which is constant."""
-        return cls.join([_fit_scores(column, sample_weight) for column in z.T])
+    def fit(cls, z: FloatArray, sample_weight: FloatArray | None, rounding: FloatArray) -> Self:
+        """Fit to the columns of rows, none of which is constant, with rounding errors so large."""
+        pairs = zip(z.T, rounding, strict=True)
+        return cls.join([_fit_scores(column, sample_weight, error) for column, error in pairs])
 
 
-def _fit_scores(z: FloatArray, sample_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+def _fit_scores(
+    z: FloatArray, sample_weight: FloatArray | None, rounding: float
+) -> tuple[FloatArray, FloatArray]:
     values, weights = _merge_equal(z, sample_weight)
+    # Values that differ by rounding are ties: a step between them would blow it up to a rank.
+    first = np.flatnonzero(np.append(True, np.diff(values) > 2 * rounding))
+    if len(first) > 1:
+        values, weights = values[first], np.add.reduceat(weights, first)
     total = weights.sum()
     scores = ndtri((np.cumsum(weights) - weights / 2) / total)
     mean, variance = mean_and_variance(scores, weights)

@@ -123,7 +123,9 @@ def fit_recipe(
     if not constant.all():
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
-        normal_scores = None if plan.wide else NormalScores.fit(z, sample_weight)
+        if not plan.wide:
+            rounding = np.max(np.abs(z - rounded), axis=0)
+            normal_scores = NormalScores.fit(z, sample_weight, rounding)
         data = _Rows(z, rounded, sample_weight, normal_scores)
         members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
