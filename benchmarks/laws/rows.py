@@ -6,7 +6,7 @@ balance, or two cells of a function, in rows that are not neighbors. ``discover`
 are given the table with the wrong cells. A law is found if it is the expected text, and an error is
 located if its row is named, and its cell is the fix or one of the alternatives. Blanks are 2 % of
 all numbers. Tables without a law are random walks, chains whose rows are shuffled, and random
-numbers with a category. """
+numbers with a category."""
 
 import argparse
 import time
