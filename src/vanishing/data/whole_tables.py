@@ -5,9 +5,9 @@ import io
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -366,6 +366,8 @@ class Table:
         What was guessed of the layout and the numbers.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
+    categories : mapping of str to array of str of shape (n_rows,)
+        The cells of columns in ``set_aside``, empty where they are blank.
     """
 
     values: FloatArray
@@ -380,6 +382,7 @@ class Table:
     n_above: int = 0
     notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
+    categories: Mapping[str, Texts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -452,6 +455,7 @@ class Table:
             row_ids=None if self.row_ids is None else self.row_ids[kept],
             rows=self.rows[kept],
             labels=None if self.labels is None else self.labels[kept],
+            categories={name: cells[kept] for name, cells in self.categories.items()},
         )
 
 
@@ -545,6 +549,7 @@ def take_columns(
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
+        categories={each.name: opened.texts(shown.index(each.name)) for each in set_aside},
     )
 
 

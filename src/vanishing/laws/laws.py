@@ -3,8 +3,9 @@
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from typing import Annotated, Any
 
@@ -14,8 +15,10 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
+from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.conditions import ConditionCells, Division, list_divisions
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Candidate, Evidence, find_complete
@@ -89,13 +92,16 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
+            Values of ``expression``, or of the choice of a row that is nearest to 0; NaN where a
+            cell is missing, and where the condition of a law does not hold. For a frame of pandas or polars,
             a frame whose columns are called by the laws, with the same index.
         """
-        values = self._take_columns(take_table(X), X)
+        table = take_table(X)
+        values = self._take_columns(table, X)
         residuals = np.empty((len(values), len(self.equations)))
         for k, law in enumerate(self.equations):
             residuals[:, k] = law.values(values)
+        residuals[~self._find_spoken(table, values)] = np.nan
         return frame_like(X, residuals, [str(law) for law in self.equations])
 
     def check(
@@ -144,8 +150,9 @@ class Laws(Equations):
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
         found = self._checker.check(
-            values, names, callback, table.texts if texts is None else texts
-        )
+            values, names, callback, table.texts if texts is None else texts,
+            self._find_spoken(table, values),
+        )  # fmt: skip
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
         return replace(
             found,
@@ -161,11 +168,28 @@ class Laws(Equations):
             self.proportional, choose_threshold(len(self.equations)),
         )  # fmt: skip
 
+    def _find_spoken(self, table: NumericTable, values: FloatArray) -> BoolArray:
+        """Return which laws speak of which rows, shape (n_rows, n_laws)."""
+        spoken = np.ones((len(values), len(self.equations)), dtype=bool)
+        for k, law in enumerate(self.equations):
+            if law.where is not None:
+                column = law.where.column
+                cells: ConditionCells = [None] * len(values)
+                if column in self.names:
+                    cells = values[:, self.names.index(column)]
+                elif column in table.categories:
+                    cells = table.categories[column]
+                spoken[:, k] = law.where.holds(cells)
+        return spoken
+
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         needed = sorted({name for law in self.equations for name in law.columns})
+        conditions = {law.where.column for law in self.equations if law.where is not None}
+        needed += sorted(conditions.intersection(self.names).difference(needed))
         if _has_names(X):
             missing = [name for name in needed if name not in table.names]
+            missing += sorted(conditions.difference(self.names, table.categories))
             if missing:
                 raise ValueError(
                     f"the table lacks {_list(missing)}, which the laws speak about; it has the "
@@ -541,6 +565,9 @@ def _set_aside(table: NumericTable) -> None:
     table.values = np.where(np.isinf(table.values), np.nan, table.values)[kept]
     table.sample_weight = table.sample_weight[kept]
     table.row_names = [table.row_names[i] for i in kept.tolist()]
+    table.categories = {
+        name: [cells[i] for i in kept.tolist()] for name, cells in table.categories.items()
+    }
     is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
     for j in reversed(np.flatnonzero(is_empty).tolist()):
         table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
@@ -552,7 +579,7 @@ def _set_aside(table: NumericTable) -> None:
         table.drop([j], note)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Search:
     """The search for all laws of a table: constants, laws without noise, laws with noise."""
 
@@ -588,8 +615,10 @@ class _Search:
             callback=lambda n_laws, share: self._report(len(laws) + n_laws, share),
         )
         self.table.notes.extend(notes)
+        found, branching = find_branches(found, cells, self.table.names, lambda: self._divisions)
         noisy = [law for law in found if law.noise]
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
+        exact += [law for each in branching for law in self._make_branches(each, cells)]
         # One kind of noise for all: the one with more bits.
         by_kind = [
             sum(law.bits for law in noisy if law.is_proportional is kind) for kind in (False, True)
@@ -600,6 +629,33 @@ class _Search:
             return laws + exact, 0.0 if laws + exact else float("nan"), False
         level = float(np.sqrt(np.mean([law.extent**2 for law in measured])))
         return laws + exact + measured, level, proportional
+
+    @cached_property
+    def _divisions(self) -> list[Division]:
+        """Return what may divide the rows: texts, dates and numbers."""
+        numbers = dict(zip(self.table.names, self.table.values.T, strict=True))
+        return list(list_divisions({**self.table.categories, **numbers}))
+
+    def _make_branches(self, found: Branches, cells: Cells) -> Iterator[Law]:
+        # The term whose coefficient differs comes last.
+        fixed = [value for _, value in found.form.fixed]
+        terms = [*(term for term, _ in found.form.fixed), found.form.free]
+        exponents = np.zeros((len(terms), len(self.table.names)), dtype=np.intp)
+        for i, term in enumerate(terms):
+            for j, power in term:
+                exponents[i, j] = power
+        choices = np.array([[*fixed, -each.number] for each in found.branches])
+        first, *_ = found.branches
+        if first.condition is None:
+            rounded = {j for each in found.branches for j in each.rounded}
+            law = self._make_law(exponents, choices[0], found.bits, rounded, cells)
+            yield self._keep_rows(replace(law, choices=choices), first.applies, cells)
+            return
+        for branch, coefficients in zip(found.branches, choices, strict=True):
+            powers = exponents.copy()
+            powers[-1] *= bool(branch.number)  # tax = 0
+            law = self._make_law(powers, coefficients, branch.bits, branch.rounded, cells)
+            yield self._keep_rows(replace(law, where=branch.condition), branch.applies, cells)
 
     def _find_gross_errors(self) -> BoolArray:
         """Return cells that are beyond comparison with the rest of their column.
@@ -649,19 +705,32 @@ class _Search:
 
     def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
         """Return a law without noise in the form in which people write it."""
-        candidate, names = evidence.candidate, tuple(self.table.names)
+        candidate = evidence.candidate
         order, exponents, logs = self._write_terms(candidate)
         letters = exponents if logs is None else exponents + logs
         coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
-        rows = np.flatnonzero(find_complete(candidate, cells))
-        resolution = np.zeros(len(names))
-        rounded = list(evidence.rounded)
-        resolution[rounded] = cells.resolution[rounded]
-        law = Law(
+        law = self._make_law(exponents, coefficients, evidence.bits, evidence.rounded, cells)
+        return self._keep_rows(replace(law, logs=logs), find_complete(candidate, cells), cells)
+
+    def _make_law(
+        self,
+        exponents: IntArray,
+        coefficients: FloatArray,
+        bits: float,
+        rounded: Iterable[int],
+        cells: Cells,
+    ) -> Law:
+        """Return a law without noise and without rows."""
+        names, resolution = tuple(self.table.names), np.zeros(len(self.table.names))
+        resolution[list(rounded)] = cells.resolution[list(rounded)]
+        return Law(
             names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
-            min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,
-            logs=logs,
+            min(1.0, 2.0**-bits), np.empty(0, dtype=np.intp), bits=bits, resolution=resolution,
         )  # fmt: skip
+
+    def _keep_rows(self, law: Law, complete: BoolArray, cells: Cells) -> Law:
+        """Return a law without noise with the rows that keep it, and how far off these are."""
+        rows = np.flatnonzero(complete)
         values = np.nan_to_num(cells.values[rows])
         off, slopes = law.values(values), law.gradients(values)
         kept = np.abs(off) <= tolerate(law, values)

@@ -44,9 +44,9 @@ class Selection:
     def find_free_targets(self, candidate: Candidate) -> list[int]:
         """Return the columns of a candidate that none of its other columns depends on."""
         columns = set(candidate.columns)
-        return [j for j in sorted(columns) if not self._dependents(j) & (columns - {j})]
+        return [j for j in sorted(columns) if not self.find_dependents(j) & (columns - {j})]
 
-    def _dependents(self, column: int) -> set[int]:
+    def find_dependents(self, column: int) -> set[int]:
         """Return the targets that are computed from a column, by one law or several."""
         found: set[int] = set()
         todo = [column]
@@ -273,7 +273,7 @@ class Selection:
 
     def _find_independent(self, target: int) -> list[int]:
         """Return the columns that do not depend on a target."""
-        dependents = self._dependents(target) | {target}
+        dependents = self.find_dependents(target) | {target}
         return [j for j in self.cells.varying.tolist() if j not in dependents]
 
     def _is_sound(self, evidence: Evidence) -> bool:

@@ -28,6 +28,7 @@ class NumericTable:
 
     ``notes`` are sentences about what was set aside, ``texts`` what cells hold that are not
     numbers, by the place of the row and the column, and ``set_aside`` the columns of other kinds.
+    ``categories`` are the cells of the latter as texts, None where they are blank.
     """
 
     values: FloatArray
@@ -36,6 +37,7 @@ class NumericTable:
     notes: list[str] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     set_aside: list[str] = field(default_factory=list)
+    categories: dict[str, list[str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.sample_weight: FloatArray = np.ones(len(self.values))
@@ -162,7 +164,10 @@ def _from_file(read: Table, doubtful: list[Note]) -> NumericTable:
     }
     notes = describe_reading(read)
     aside = [each.name for each in read.set_aside]
-    return NumericTable(read.values, names, rows, notes, texts, aside)
+    categories = {
+        name: [text or None for text in cells.tolist()] for name, cells in read.categories.items()
+    }
+    return NumericTable(read.values, names, rows, notes, texts, aside, categories)
 
 
 def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
@@ -170,12 +175,15 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     _refuse_equal_names([str(label) for label in labels])
     columns: dict[Any, FloatArray | str | None] = {}
     cells: dict[Any, list[str | None]] = {}
+    categories: dict[str, list[str | None]] = {}
     for name in labels:
         column = X[name]
         # Arrow's dates beyond the year 9999 have no counterpart in Python.
         problem = _problem(getattr(column, "dtype", None))
         values: Any = None if problem else _as_numpy(column)
         columns[name] = problem or _problem(values.dtype) or _numbers(column, values)
+        if not isinstance(columns[name], np.ndarray):
+            categories[str(name)] = _write_cells(_as_numpy(column) if problem else values)
         if columns[name] is None and (listed := _list_texts(values)) is not None:
             cells[name] = listed
     # Numbers that are texts are read as those of files are.
@@ -197,7 +205,19 @@ def _from_frame(X: Any, doubtful: list[Note]) -> NumericTable:
     table.texts = {
         (i, str(name)): text for name, each in written.items() for i, text in each.strays
     }
+    table.categories = {name: categories[name] for name in table.set_aside if name in categories}
     return table
+
+
+def _write_cells(values: Any) -> list[str | None]:
+    """Return cells as texts; dates without a time of day that is midnight everywhere."""
+    if values.dtype.kind == "M":
+        days = values.astype("datetime64[D]")
+        values = days if (days == values)[~np.isnat(values)].all() else values
+        written = values.astype(str).tolist()
+        return [None if text == "NaT" else text for text in written]
+    cells = values.tolist()
+    return [None if _is_missing(each) or each != each else str(each) for each in cells]
 
 
 def _as_numpy(column: Any) -> Any:

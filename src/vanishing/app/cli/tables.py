@@ -30,6 +30,7 @@ from vanishing.data.csv_files import (
     Note,
     OpenTable,
     SetAside,
+    Texts,
     Stray,
     TableError,
     list_names,
@@ -238,6 +239,7 @@ def read_table(
             where=opened.where,
             strays=strays,
             first_line=opened.find_first_line(len(values)),
+            categories=_read_categories(opened, aside, model),
         )
     if gaps == "keep":
         return table
@@ -245,6 +247,14 @@ def read_table(
         table = _without_sparse_columns(table)
     shown = [f"column {name!r}" for name in table.shown_names]
     return _without_gaps(table, shown, skip=gaps == "skip")
+
+
+def _read_categories(opened: OpenTable, aside: Sequence[SetAside], model: Any) -> dict[str, Texts]:
+    """Return the cells of columns that were set aside, those of another table if one is given."""
+    names = [each.name for each in aside]
+    if model is not None:
+        names = [name for name in names if name in getattr(model, "categories", ())]
+    return {name: opened.texts(opened.shown_names.index(name)) for name in names}
 
 
 def open_input(path: str, reading: Reading) -> OpenTable:

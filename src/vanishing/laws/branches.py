@@ -1,0 +1,436 @@
+"""Laws of few numbers: y = k x with another k for each category, or with one of a few.
+
+Each row keeps one of several equations f = k t that differ in the number k alone: the rate of a tax
+in each country, an hourly wage that changed at a date. ``model.judge`` gives the bits that each
+equation saves in its own rows. What is to be paid in addition is to say which equation a row keeps:
+
+- if a column tells it, once for each of its values, or for each bound between them;
+- otherwise for each row, -log₂ of the share of the rows that keep the same equation.
+
+The cheaper one decides. Rows that keep none of the equations, or another one than their value says,
+are broken.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.cells import Cells
+from vanishing.laws.conditions import Condition, Division
+from vanishing.laws.model import (
+    ENOUGH_BITS,
+    Candidate,
+    Evidence,
+    Term,
+    are_errors,
+    judge,
+    measure_number,
+    measure_structure,
+)
+from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
+from vanishing.laws.selection import Selection
+from vanishing.levels import ROUNDING
+
+#: Rows that the numbers k are looked for in: a number that a tenth of them have is seen ten times.
+ROWS_FOR_NUMBERS = 200
+
+
+@dataclass(frozen=True)
+class Form:
+    """Equations f = k t: a column and what it is divided by, or two columns and their difference.
+
+    ``fixed`` are the terms of f with their coefficients, ``free`` is the term t.
+    """
+
+    target: int
+    fixed: tuple[tuple[Term, float], ...]
+    free: Term
+
+    @property
+    def columns(self) -> set[int]:
+        """The columns of the equations."""
+        return {j for term, _ in (*self.fixed, (self.free, 1.0)) for j, _ in term}
+
+    def make(self, number: float) -> Candidate:
+        """Return the equation f = k t with one number."""
+        terms = [*self.fixed, (self.free, -number)] if number else list(self.fixed)
+        return Candidate(tuple(term for term, _ in terms), tuple(value for _, value in terms))
+
+    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return f and t in rows, and by how much rounding may change f; NaN for blanks."""
+        values = cells.values[rows]
+        fixed = Candidate(*zip(*self.fixed, strict=True))
+        parts = fixed.evaluate_terms(values)
+        free = Candidate((self.free,), (1.0,))
+        off = 16 * ROUNDING * np.abs(parts).sum(axis=1)
+        for j in fixed.columns:
+            off = off + np.abs(fixed.differentiate(values, j)) * cells.resolution[j] / 2
+        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
+
+    def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
+        """Return by how much rounding may change t in rows."""
+        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
+        slopes = [np.abs(free.differentiate(values, j)) * cells.resolution[j] for j, _ in self.free]
+        return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One equation of a form: the rows that keep it, and when it applies; None if that is open."""
+
+    number: float
+    candidate: Candidate
+    bits: float
+    rounded: tuple[int, ...]
+    condition: Condition | None
+    #: The rows that it speaks about.
+    applies: BoolArray
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The equations of a form that pay for themselves together."""
+
+    form: Form
+    branches: tuple[Branch, ...]
+    bits: float
+    broken: BoolArray
+
+
+def find_branches(
+    laws: Sequence[Evidence],
+    cells: Cells,
+    names: Sequence[str],
+    list_divisions: Callable[[], Sequence[Division]],
+) -> tuple[list[Evidence], list[Branches]]:
+    """Return the laws that hold in all rows, and those of few numbers, of columns left to explain.
+
+    A law of few numbers replaces those of the same columns if it says more. The columns that may
+    divide the rows are asked for when there is something to divide.
+    """
+    kept, found = list(laws), list[Branches]()
+    done: set[int] = set()
+    while True:
+        best: tuple[float, Branches, list[Evidence]] | None = None
+        for form in _list_forms(kept, cells, done):
+            rivals = [law for law in kept if set(law.candidate.columns) <= form.columns]
+            others = Selection(cells)
+            for law in kept:
+                if law not in rivals:
+                    others.accept(law)
+            if form.target in others.known or form.target not in others.find_free_targets(
+                form.make(1.0)
+            ):
+                continue
+            dependent = others.find_dependents(form.target) | {form.target}
+            aside = {names[j] for j in dependent}
+            proposed = _judge_form(form, cells, others, list_divisions, aside)
+            if proposed is None:
+                continue
+            more = proposed.bits - sum(law.bits for law in rivals)
+            if more > ENOUGH_BITS and (best is None or more > best[0]):
+                best = more, proposed, [law for law in kept if law not in rivals]
+        if best is None:
+            return kept, found
+        _, proposed, kept = best
+        found.append(proposed)
+        done.add(proposed.form.target)
+
+
+def _list_forms(laws: Sequence[Evidence], cells: Cells, done: set[int]) -> Iterator[Form]:
+    """Yield forms whose numbers coincide in some rows more often than chance lets them."""
+    told = {law.target for law in laws if not law.noise and not law.broken.any()}
+    targets = [j for j in cells.varying.tolist() if j not in told | done]
+    rows = np.arange(len(cells.values))
+    if len(rows) > ROWS_FOR_NUMBERS:
+        rows = np.linspace(0, len(rows) - 1, ROWS_FOR_NUMBERS).astype(np.intp)
+    n_forms = 0
+    for target in targets:
+        others = [j for j in cells.varying.tolist() if j != target and j not in done]
+        alone = (((target, 1),), 1.0)
+        forms = [Form(target, (alone,), ((j, 1),)) for j in others]
+        forms += [Form(target, (alone,), multiply(i, j)) for i, j in combinations(others, 2)]
+        forms += [Form(target, (alone, (((j, 1),), -1.0)), ()) for j in others if j < target]
+        for form in forms:
+            n_forms += 1
+            if n_forms > MOST_COMBINATIONS // SOME_ROWS:
+                return
+            if _has_coincidences(form, cells, rows):
+                yield form
+
+
+def _has_coincidences(form: Form, cells: Cells, rows: IntArray) -> bool:
+    """Say whether three rows that rounding hardly changes have the same number."""
+    ratios, errors, _ = _find_ratios(form, cells, rows)
+    if len(ratios) < 3:
+        return False
+    order = np.argsort(ratios)
+    ratios, errors = ratios[order], errors[order]
+    spread = float(np.quantile(ratios, 0.9) - np.quantile(ratios, 0.1))
+    near = ratios[2:] - ratios[:-2] <= errors[2:] + errors[:-2]
+    # Three numbers of n are within an interval of the share s by chance n³ s² / 2 times or less.
+    share = (errors[2:] + errors[:-2]) / max(spread, np.finfo(float).tiny)
+    return bool((near & (share < 1 / len(ratios))).any())
+
+
+def _find_ratios(
+    form: Form, cells: Cells, rows: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the numbers k = f / t of rows, how far off rounding may make them, and the rows."""
+    top, bottom, off = form.measure(cells, rows)
+    with np.errstate(all="ignore"):
+        ratios = top / bottom
+        errors = (off + np.abs(ratios) * form.measure_free(cells, rows)) / np.abs(bottom)
+        errors += ROUNDING * np.abs(ratios)
+    known = np.isfinite(ratios) & np.isfinite(errors)
+    return ratios[known], errors[known], rows[known]
+
+
+def _find_numbers(form: Form, cells: Cells) -> list[float]:
+    """Return the numbers k that several rows have, those that most rows speak for first."""
+    rows = np.arange(len(cells.values))
+    if len(rows) > ROWS_FOR_NUMBERS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_FOR_NUMBERS, replace=False))
+    ratios, errors, _ = _find_ratios(form, cells, rows)
+    numbers: list[float] = []
+    while len(ratios) > 2:
+        spread = float(np.quantile(ratios, 0.95) - np.quantile(ratios, 0.05)) or 1.0
+        widths = errors[:, None] + errors
+        near = np.abs(ratios[:, None] - ratios) <= widths
+        # A row tells the more about k the smaller the interval is that it leaves.
+        told = np.maximum(-np.log2(2 * np.maximum(widths, np.finfo(float).tiny) / spread), 0.0)
+        score = np.where(near, told, 0.0).sum(axis=1) - np.diag(told)
+        middle = int(np.argmax(score))
+        members = near[middle] & (told[middle] > 0)
+        if score[middle] < ENOUGH_BITS or members.sum() < 3:
+            break
+        number = _choose_number(ratios[members], errors[members])
+        keeps = np.abs(ratios - number) <= errors * (1 + np.sqrt(ROUNDING))
+        if not keeps[members].any():
+            keeps = members
+        else:
+            numbers.append(number)
+        ratios, errors = ratios[~keeps], errors[~keeps]
+    return numbers
+
+
+def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
+    """Return the shortest number that all ratios allow, or all but a few."""
+    for share in (1.0, 0.9):
+        low = float(np.quantile(ratios - errors, share))
+        high = float(np.quantile(ratios + errors, 1 - share))
+        if low <= 0 <= high:
+            return 0.0
+        if low <= high:
+            middle = (low + high) / 2
+            return tidy(middle, (high - low) / 2 / abs(middle))
+    return float(ratios[np.argmin(errors)])
+
+
+def _judge_form(
+    form: Form,
+    cells: Cells,
+    others: Selection,
+    list_divisions: Callable[[], Sequence[Division]],
+    aside: set[str],
+) -> Branches | None:
+    """Return the equations of a form with the cheapest way to tell which one a row keeps.
+
+    Columns that depend on the target tell nothing: they are ``aside``.
+    """
+    numbers = _find_numbers(form, cells)
+    if not numbers:
+        return None
+    everything = np.arange(len(cells.values))
+    top, bottom, off = form.measure(cells, everything)
+    complete = np.isfinite(top) & np.isfinite(bottom)
+    slack = form.measure_free(cells, everything)
+    with np.errstate(invalid="ignore"):
+        fits = np.array(
+            [np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + 1e-9) for k in numbers]
+        ).T
+    # Rows that keep several equations are those of the one that most rows keep.
+    order = np.argsort(-fits.sum(axis=0), kind="stable")
+    numbers, fits = [numbers[b] for b in order], fits[:, order]
+    chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
+    judged = [_judge_number(form, k, chosen == b, cells, others) for b, k in enumerate(numbers)]
+    able = [b for b, each in enumerate(judged) if each is not None]
+    if not able or all(not numbers[b] for b in able):
+        return None
+    problem = _Problem(
+        form, cells, [numbers[b] for b in able], fits[:, able], complete,
+        [each for each in judged if each is not None],
+    )  # fmt: skip
+    return problem.solve([each for each in list_divisions() if each.column not in aside])
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What an equation saves in its rows, row by row, and what it costs."""
+
+    gains: FloatArray
+    cost: float
+    rounded: tuple[int, ...]
+    candidate: Candidate
+
+
+def _judge_number(
+    form: Form, number: float, rows: BoolArray, cells: Cells, others: Selection
+) -> _Judged | None:
+    """Judge the equation with one number in the rows that keep it."""
+    candidate = form.make(number)
+    if len(candidate.columns) == 1:  # 0, which the column alone tells about
+        gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
+        return _Judged(gains, measure_number(1.0), (), candidate)
+    evidence = judge(candidate, cells, others.known, [form.target], excluded=~rows)
+    if evidence is None:
+        return None
+    first = _find_first(cells, candidate, rows)
+    cost = float(evidence.gains[first].sum()) - evidence.bits
+    gains = np.where(evidence.broken, 0.0, evidence.gains)
+    return _Judged(gains, cost, evidence.rounded, candidate)
+
+
+def _find_first(cells: Cells, candidate: Candidate, rows: BoolArray) -> IntArray:
+    """Return the first of rows that are alike in the columns of a candidate."""
+    places = np.flatnonzero(rows)
+    levels = cells.levels[places][:, list(candidate.columns)]
+    return np.asarray(places[np.unique(levels, axis=0, return_index=True)[1]])
+
+
+@dataclass
+class _Problem:
+    """Which equation each row keeps, and how to tell it in the fewest bits."""
+
+    form: Form
+    cells: Cells
+    numbers: list[float]
+    fits: BoolArray
+    complete: BoolArray
+    judged: list[_Judged]
+
+    def __post_init__(self) -> None:
+        # Different rows of the columns count once, as in ``judge``.
+        self.rows = _find_first(self.cells, self.form.make(1.0), self.complete)
+        gains = np.array([each.gains for each in self.judged]).T
+        #: Bits of each row by each equation; a row that does not keep it is broken.
+        self.lost = math.log2(len(self.rows) + 2)
+        self.worth = np.where(self.fits, gains, -self.lost)[self.rows]
+        self.costs = np.array([each.cost for each in self.judged])
+
+    def solve(self, divisions: Sequence[Division]) -> Branches | None:
+        """Return the best way to divide the rows among the equations."""
+        best = self._divide_by_chance()
+        for division in divisions:
+            ways = [self._divide_by_values(division)]
+            if division.is_ordered:
+                ways.append(self._divide_by_bounds(division))
+            for found in ways:
+                if found is not None:
+                    found = replace(found, bits=found.bits - math.log2(len(divisions)) - 1)
+                    if best is None or found.bits > best.bits:
+                        best = found
+        return best if best is not None and best.bits > ENOUGH_BITS else None
+
+    def _divide_by_chance(self) -> Branches | None:
+        """Pay for each row to say which equation it keeps."""
+        chosen = np.where(self.fits.any(axis=1), self.fits.argmax(axis=1), -1)
+        broken = self.complete & (chosen < 0)
+        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
+            return None
+        there = chosen[self.rows]
+        shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
+        gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
+        bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
+        branches = tuple(
+            Branch(number, each.candidate, bits, each.rounded, None, self.complete)
+            for number, each in zip(self.numbers, self.judged, strict=True)
+        )
+        return Branches(self.form, branches, bits, broken)
+
+    def _divide_by_values(self, division: Division) -> Branches | None:
+        """Let each value of a column tell which equation its rows keep, or that they keep none."""
+        n_values = len(division.values)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, len(self.numbers)))
+        np.add.at(sums, levels[levels >= 0], self.worth[levels >= 0])
+        told = self._assign(sums, np.full(n_values, math.log2(len(self.numbers) + 1)))
+        return self._make(division, told, bounds=False)
+
+    def _assign(self, sums: FloatArray, prices: FloatArray) -> IntArray:
+        """Return the best equation of each value, -1 for none; each of them pays for itself."""
+        able = np.ones(sums.shape[1], dtype=bool)
+        while True:
+            told = np.where(able, sums, -np.inf).argmax(axis=1)
+            gains = sums[np.arange(len(sums)), told] - prices
+            told = np.where((gains > 0) & able[told], told, -1)
+            paid = np.array(
+                [gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])]
+            )
+            poor = able & (paid <= 0) & (paid == paid[able].min(initial=np.inf))
+            if not poor.any():
+                return np.asarray(told)
+            able &= ~poor
+
+    def _divide_by_bounds(self, division: Division) -> Branches | None:
+        """Let bounds between values tell it: the cheapest sequence of equations (Viterbi)."""
+        n_values, n_numbers = len(division.values), len(self.numbers)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
+        np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
+        price = math.log2(n_values) + math.log2(n_numbers + 1)
+        total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
+        for i in range(n_values):
+            best = int(np.argmax(total))
+            is_new = total[best] - price > total
+            origins[i] = np.where(is_new, best, np.arange(n_numbers + 1))
+            total = np.where(is_new, total[best] - price, total) + sums[i]
+        told, place = np.empty(n_values, dtype=np.intp), int(np.argmax(total))
+        for i in range(n_values - 1, -1, -1):
+            told[i] = place
+            place = int(origins[i, place])
+        return self._make(division, np.where(told == n_numbers, -1, told), bounds=True)
+
+    def _make(self, division: Division, told: IntArray, *, bounds: bool) -> Branches | None:
+        """Return the equations with their conditions, if these divide the rows."""
+        if len(set(told.tolist())) < 2:
+            return None
+        chosen = np.where(division.levels >= 0, told[division.levels], -1)
+        applies = self.complete & (chosen >= 0)
+        fits = self.fits[np.arange(len(chosen)), chosen]
+        broken = applies & ~fits
+        if not _are_errors(broken, applies, len(self.form.columns)):
+            return None
+        branches = []
+        for b in sorted(set(told.tolist()) - {-1}):
+            mine = told == b
+            parts = [np.flatnonzero(mine)]
+            price = math.log2(len(self.numbers) + 1)
+            if bounds:
+                parts = np.split(parts[0], np.flatnonzero(np.diff(parts[0]) > 1) + 1)
+                price += math.log2(len(told))
+            for i, part in enumerate(parts):
+                condition = division.make_condition(part.tolist())
+                if bounds:
+                    condition = division.make_bounds(int(part[0]), int(part[-1]))
+                own = applies & np.isin(division.levels, part)
+                cost = (1 if bounds else len(part)) * price + (0.0 if i else self.costs[b])
+                bits = float(self.worth[own[self.rows], b].sum()) - cost
+                each = self.judged[b]
+                branches.append(
+                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition, own)
+                )
+        return Branches(self.form, tuple(branches), sum(each.bits for each in branches), broken)
+
+
+def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:
+    """Say whether broken rows are rather wrong cells than rows of another kind."""
+    flags = broken[speaking]
+    if not flags.any():
+        return len(flags) > 0
+    n_blocks = int(np.sum(flags[1:] & ~flags[:-1])) + int(flags[0])
+    return are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)
