@@ -23,17 +23,18 @@ from vanishing.laws.cells import Cells
 from vanishing.laws.conditions import Condition, Division
 from vanishing.laws.model import (
     ENOUGH_BITS,
+    SAME_NUMBER,
     Candidate,
     Evidence,
     Term,
     are_errors,
     judge,
     measure_number,
-    measure_structure,
+    predict,
 )
 from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
 from vanishing.laws.selection import Selection
-from vanishing.levels import ROUNDING
+from vanishing.levels import ROUNDING, SAME
 
 #: Rows that the numbers k are looked for in: a number that a tenth of them have is seen ten times.
 ROWS_FOR_NUMBERS = 200
@@ -131,7 +132,9 @@ def find_branches(
             proposed = _judge_form(form, cells, others, list_divisions, aside)
             if proposed is None:
                 continue
-            more = proposed.bits - sum(law.bits for law in rivals)
+            more = proposed.bits - sum(
+                law.bits for law in rivals if not _is_product(law.candidate, proposed, cells)
+            )
             if more > ENOUGH_BITS and (best is None or more > best[0]):
                 best = more, proposed, [law for law in kept if law not in rivals]
         if best is None:
@@ -139,6 +142,19 @@ def find_branches(
         _, proposed, kept = best
         found.append(proposed)
         done.add(proposed.form.target)
+
+
+def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
+    """Say whether an equation is a product of branches: it holds wherever several of them do."""
+    values = np.random.default_rng(0).permuted(cells.values, axis=0)
+    n_kept = 0
+    for branch in {each.number: each for each in found.branches}.values():
+        values[:, found.form.target] = predict(branch.candidate, values, found.form.target)
+        terms = candidate.evaluate_terms(values)
+        sizes = np.abs(terms).sum(axis=1)
+        known = np.isfinite(sizes)
+        n_kept += bool((np.abs(terms.sum(axis=1)) <= SAME_NUMBER * sizes)[known].all())
+    return n_kept > 1
 
 
 def _list_forms(laws: Sequence[Evidence], cells: Cells, done: set[int]) -> Iterator[Form]:
@@ -208,27 +224,33 @@ def _find_numbers(form: Form, cells: Cells) -> list[float]:
         members = near[middle] & (told[middle] > 0)
         if score[middle] < ENOUGH_BITS or members.sum() < 3:
             break
-        number = _choose_number(ratios[members], errors[members])
-        keeps = np.abs(ratios - number) <= errors * (1 + np.sqrt(ROUNDING))
-        if not keeps[members].any():
-            keeps = members
-        else:
-            numbers.append(number)
+        number = _choose_number(ratios, errors, members, np.diag(told))
+        numbers.append(number)
+        keeps = np.abs(ratios - number) <= errors
+        keeps[middle] = True
         ratios, errors = ratios[~keeps], errors[~keeps]
     return numbers
 
 
-def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
-    """Return the shortest number that all ratios allow, or all but a few."""
+def _choose_number(
+    ratios: FloatArray, errors: FloatArray, members: BoolArray, told: FloatArray
+) -> float:
+    """Return the number that most ratios allow: the shortest for one of them, or for all."""
+    low, high = (ratios - errors)[members], (ratios + errors)[members]
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
     for share in (1.0, 0.9):
-        low = float(np.quantile(ratios - errors, share))
-        high = float(np.quantile(ratios + errors, 1 - share))
-        if low <= 0 <= high:
-            return 0.0
-        if low <= high:
-            middle = (low + high) / 2
-            return tidy(middle, (high - low) / 2 / abs(middle))
-    return float(ratios[np.argmin(errors)])
+        bounds.append((float(np.quantile(low, share)), float(np.quantile(high, 1 - share))))
+    found: list[float] = []
+    for first, last in bounds:
+        if first <= 0 <= last:
+            found.append(0.0)
+        elif first <= last:
+            middle = (first + last) / 2
+            found.append(tidy(middle, (last - first) / 2 / abs(middle)))
+    numbers = np.unique(found)
+    scores = (np.abs(ratios - numbers[:, None]) <= errors) @ told
+    best = numbers[scores >= scores.max() * (1 - SAME)].tolist()
+    return float(min(best, key=lambda number: measure_number(abs(number)) if number else 0.0))
 
 
 def _judge_form(
@@ -358,21 +380,20 @@ class _Problem:
         levels = division.levels[self.rows]
         sums = np.zeros((n_values, len(self.numbers)))
         np.add.at(sums, levels[levels >= 0], self.worth[levels >= 0])
-        told = self._assign(sums, np.full(n_values, math.log2(len(self.numbers) + 1)))
-        return self._make(division, told, bounds=False)
+        return self._make(division, self._assign(sums), bounds=False)
 
-    def _assign(self, sums: FloatArray, prices: FloatArray) -> IntArray:
+    def _assign(self, sums: FloatArray) -> IntArray:
         """Return the best equation of each value, -1 for none; each of them pays for itself."""
         able = np.ones(sums.shape[1], dtype=bool)
         while True:
             told = np.where(able, sums, -np.inf).argmax(axis=1)
-            gains = sums[np.arange(len(sums)), told] - prices
+            gains = sums[np.arange(len(sums)), told] - math.log2(able.sum() + 1)
             told = np.where((gains > 0) & able[told], told, -1)
             paid = np.array(
                 [gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])]
             )
             poor = able & (paid <= 0) & (paid == paid[able].min(initial=np.inf))
-            if not poor.any():
+            if not poor.any() or not (able & ~poor).any():
                 return np.asarray(told)
             able &= ~poor
 
@@ -405,26 +426,29 @@ class _Problem:
         broken = applies & ~fits
         if not _are_errors(broken, applies, len(self.form.columns)):
             return None
-        branches = []
+        branches, n_values = [], len(told)
+        # A table of the equation of each value, also of those without any; or the bounds.
+        _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
+        prices = -np.log2(counts[which] / n_values)
         for b in sorted(set(told.tolist()) - {-1}):
-            mine = told == b
-            parts = [np.flatnonzero(mine)]
-            price = math.log2(len(self.numbers) + 1)
-            if bounds:
-                parts = np.split(parts[0], np.flatnonzero(np.diff(parts[0]) > 1) + 1)
-                price += math.log2(len(told))
+            each, mine = self.judged[b], np.flatnonzero(told == b)
+            parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
             for i, part in enumerate(parts):
+                price = float(prices[part].sum()) + math.log2(n_values)
                 condition = division.make_condition(part.tolist())
                 if bounds:
+                    price = math.log2(n_values) + math.log2(len(self.numbers) + 1)
                     condition = division.make_bounds(int(part[0]), int(part[-1]))
                 own = applies & np.isin(division.levels, part)
-                cost = (1 if bounds else len(part)) * price + (0.0 if i else self.costs[b])
-                bits = float(self.worth[own[self.rows], b].sum()) - cost
-                each = self.judged[b]
+                bits = float(self.worth[own[self.rows], b].sum()) - price
+                bits -= 0.0 if i else self.costs[b]
                 branches.append(
                     Branch(self.numbers[b], each.candidate, bits, each.rounded, condition, own)
                 )
-        return Branches(self.form, tuple(branches), sum(each.bits for each in branches), broken)
+        total = sum(each.bits for each in branches)
+        if not bounds:
+            total -= float(prices[told < 0].sum())
+        return Branches(self.form, tuple(branches), total, broken)
 
 
 def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:

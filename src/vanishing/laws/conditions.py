@@ -38,7 +38,8 @@ class Condition:
     part : str
         "year", "month" or "weekday", if the values are those of dates.
     low, high : str
-        The first number or date, and the first one beyond; empty if there is no such bound.
+        The first and the last number or date; empty if there is no such bound. A law that changed
+        between two rows says nothing about what is between them.
     """
 
     column: str
@@ -70,7 +71,7 @@ class Condition:
             if low is not None:
                 inside &= numbers >= low
             if high is not None:
-                inside &= numbers < high
+                inside &= numbers <= high
         return np.asarray(inside)
 
     def __str__(self) -> str:
@@ -80,8 +81,8 @@ class Condition:
             *first, last = [printable(value) for value in self.values]
             return f"{name} = {', '.join(first)} or {last}" if first else f"{name} = {last}"
         if self.low and self.high:
-            return f"{printable(self.low)} <= {name} < {printable(self.high)}"
-        return f"{name} {'>=' if self.low else '<'} {printable(self.low or self.high)}"
+            return f"{printable(self.low)} <= {name} <= {printable(self.high)}"
+        return f"{name} {'>=' if self.low else '<='} {printable(self.low or self.high)}"
 
 
 class Division(NamedTuple):
@@ -104,7 +105,7 @@ class Division(NamedTuple):
     def make_bounds(self, first: int, last: int) -> Condition:
         """Return the condition that a row is from one value on and up to another one."""
         low = self.values[first] if first else ""
-        high = self.values[last + 1] if last + 1 < len(self.values) else ""
+        high = self.values[last] if last + 1 < len(self.values) else ""
         return Condition(self.column, low=low, high=high)
 
 
