@@ -73,9 +73,10 @@ class Form:
         return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
 
     def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
-        """Return by how much rounding may change t in rows."""
+        """Return by how much rounding may change t in rows; whole numbers are not rounded."""
         values, free = cells.values[rows], Candidate((self.free,), (1.0,))
-        slopes = [np.abs(free.differentiate(values, j)) * cells.resolution[j] for j, _ in self.free]
+        units = np.where(cells.resolution < 1, cells.resolution, 0.0)
+        slopes = [np.abs(free.differentiate(values, j)) * units[j] for j, _ in self.free]
         return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
 
 
@@ -115,10 +116,11 @@ def find_branches(
     """
     kept, found = list(laws), list[Branches]()
     done: set[int] = set()
+    switches = set(np.flatnonzero(cells.levels.max(axis=0, initial=-1) == 1).tolist())
     while True:
         best: tuple[float, Branches, list[Evidence]] | None = None
         for form in _list_forms(kept, cells, done):
-            rivals = [law for law in kept if set(law.candidate.columns) <= form.columns]
+            rivals = [law for law in kept if set(law.candidate.columns) <= form.columns | switches]
             others = Selection(cells)
             for law in kept:
                 if law not in rivals:
@@ -159,7 +161,12 @@ def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
 
 def _list_forms(laws: Sequence[Evidence], cells: Cells, done: set[int]) -> Iterator[Form]:
     """Yield forms whose numbers coincide in some rows more often than chance lets them."""
-    told = {law.target for law in laws if not law.noise and not law.broken.any()}
+    told = {
+        law.target
+        for law in laws
+        if not (law.noise or law.broken.any())
+        and (law.candidate.degree == 1 or len(law.candidate.terms) == 2)  # not a product
+    }
     targets = [j for j in cells.varying.tolist() if j not in told | done]
     rows = np.arange(len(cells.values))
     if len(rows) > ROWS_FOR_NUMBERS:
@@ -213,8 +220,8 @@ def _find_numbers(form: Form, cells: Cells) -> list[float]:
         rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_FOR_NUMBERS, replace=False))
     ratios, errors, _ = _find_ratios(form, cells, rows)
     numbers: list[float] = []
-    while len(ratios) > 2:
-        spread = float(np.quantile(ratios, 0.95) - np.quantile(ratios, 0.05)) or 1.0
+    spread = float(np.quantile(np.abs(ratios), 0.95)) if len(ratios) else 0.0
+    while len(ratios) > 2 and spread:
         widths = errors[:, None] + errors
         near = np.abs(ratios[:, None] - ratios) <= widths
         # A row tells the more about k the smaller the interval is that it leaves.
