@@ -396,9 +396,7 @@ class _Problem:
             told = np.where(able, sums, -np.inf).argmax(axis=1)
             gains = sums[np.arange(len(sums)), told] - math.log2(able.sum() + 1)
             told = np.where((gains > 0) & able[told], told, -1)
-            paid = np.array(
-                [gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])]
-            )
+            paid = np.array([gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])])
             poor = able & (paid <= 0) & (paid == paid[able].min(initial=np.inf))
             if not poor.any() or not (able & ~poor).any():
                 return np.asarray(told)
@@ -410,7 +408,8 @@ class _Problem:
         levels = division.levels[self.rows]
         sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
         np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
-        price = math.log2(n_values) + math.log2(n_numbers + 1)
+        # A bound is a claim of its own: one wrong row does not make two of them.
+        price = math.log2(n_values) + math.log2(n_numbers + 1) + ENOUGH_BITS
         total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
         for i in range(n_values):
             best = int(np.argmax(total))

@@ -5,13 +5,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import compress
 from typing import Annotated, Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra, lazy
 from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
@@ -93,8 +92,8 @@ class Laws(Equations):
         -------
         array of shape (n_rows, n_laws)
             Values of ``expression``, or of the choice of a row that is nearest to 0; NaN where a
-            cell is missing, and where the condition of a law does not hold. For a frame of pandas or polars,
-            a frame whose columns are called by the laws, with the same index.
+            cell is missing, and where the condition of a law does not hold. For a frame of
+            pandas or polars, a frame whose columns are called by the laws, with the same index.
         """
         table = take_table(X)
         values = self._take_columns(table, X)
@@ -630,7 +629,7 @@ class _Search:
         level = float(np.sqrt(np.mean([law.extent**2 for law in measured])))
         return laws + exact + measured, level, proportional
 
-    @cached_property
+    @lazy
     def _divisions(self) -> list[Division]:
         """Return what may divide the rows: texts, dates and numbers."""
         numbers = dict(zip(self.table.names, self.table.values.T, strict=True))

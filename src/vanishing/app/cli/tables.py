@@ -30,9 +30,9 @@ from vanishing.data.csv_files import (
     Note,
     OpenTable,
     SetAside,
-    Texts,
     Stray,
     TableError,
+    Texts,
     list_names,
 )
 from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table, write_columns
