@@ -78,7 +78,7 @@ class Kind:
         elif self.name == "part of a date":
             index = pd.DatetimeIndex(dates)
             level = {"year": index.year - 2020, "month": index.month - 1}.get(
-                self.part, index.weekday
+                self.part, index.day_of_week
             )
             branch = self.of_level[np.asarray(level)]
         elif self.name == "size":
