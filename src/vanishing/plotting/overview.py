@@ -8,7 +8,9 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.sizes import N_POINTS
 from vanishing.equations.text import number, shorten_name
-from vanishing.plotting.style import (
+from vanishing.plotting.models import fitted_ideal, points_of
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.style import (
     CELL,
     INK,
     LABELS,
@@ -21,12 +23,9 @@ from vanishing.plotting.style import (
     NOTE_SIZE,
     TEXT_SIZE,
     TITLE_SIZE,
-    fitted_ideal,
     new_axes,
-    points_of,
     pyplot,
 )
-from vanishing.polynomials.basis import PolynomialBasis
 
 #: Polynomials and variables that have a row or a column of their own, at most.
 MOST_SHOWN = 24

@@ -8,8 +8,8 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.levels import SAME
-from vanishing.plotting.style import INK, NEUTRAL, SERIES, same_units
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.style import INK, NEUTRAL, SERIES, same_units
 
 # --- Surfaces and curves in space where polynomials are zero, by marching tetrahedra --------------
 #

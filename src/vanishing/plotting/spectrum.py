@@ -8,7 +8,8 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.loop import DegreeTrace
 from vanishing.equations.text import number
-from vanishing.plotting.style import (
+from vanishing.plotting.models import fitted_ideal, points_of
+from vanishing.style import (
     INK,
     LEGEND,
     LESS,
@@ -21,10 +22,8 @@ from vanishing.plotting.style import (
     TITLE_SIZE,
     WIDE_SIDE,
     draw_two_spines,
-    fitted_ideal,
     legend_entry,
     new_axes,
-    points_of,
     pyplot,
     write_legend,
 )

@@ -20,7 +20,7 @@ from vanishing.equations.mathml import Element, element
 from vanishing.equations.text import number
 from vanishing.explain.record import Explanation
 from vanishing.levels import SAME
-from vanishing.plotting.style import LESS, MORE
+from vanishing.style import LESS, MORE
 
 # --- Charts ---------------------------------------------------------------------------------------
 
