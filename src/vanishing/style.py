@@ -1,6 +1,6 @@
 """The look of all plots: colours, sizes of letters, axes, and matplotlib where it is needed."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
 
@@ -85,3 +85,22 @@ def diverging_colors() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("less-more", [LESS, "white", MORE])
+
+
+class Colors(NamedTuple):
+    """What text, notes, what stands back, and points of two kinds are drawn in."""
+
+    ink: str = INK
+    note: str = NOTE
+    neutral: str = NEUTRAL
+    less: str = LESS
+    more: str = MORE
+
+
+def choose_colors(figure: Any) -> Colors:
+    """Return the colours for a figure: lighter ones on a dark one, as of "dark_background"."""
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, opacity = to_rgba(figure.get_facecolor())
+    is_dark = opacity > 0 and max(red, green, blue) < 0.5
+    return Colors("#E6E8EB", "#A4ADB8", "#69727D", "#4AA3D8", "#F0803C") if is_dark else Colors()
