@@ -93,6 +93,8 @@ class Fix:
         if np.isnan(self.value):
             rounded = fix if self.decimals is None else round(fix, self.decimals)
             return repr(self.text) if self.text else "missing", as_given(rounded)
+        if self.decimals is not None and round(fix, self.decimals) == self.value:
+            return as_given(self.value), as_given(self.value)  # not 1942.38 to 1942.37999
         return changed_number(self.value, fix, self.decimals)
 
     @property

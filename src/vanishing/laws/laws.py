@@ -349,7 +349,9 @@ class Laws(Equations):
         whole = "the values" if self.proportional else "a column's spread"
         return f"noise {100 * self.noise:.2g} % of {whole}"
 
-    def plot(self, X: Any, *, axes: Any = None) -> Any:
+    def plot(
+        self, X: Any, *, which: Sequence[int] | None = None, axes: Any = None, titles: bool = True
+    ) -> Any:
         """Draw each law on the rows of a table: measured against predicted, and the difference.
 
         A grey band shows how far noise and rounding may move a row. Rows that break a law are
@@ -359,8 +361,12 @@ class Laws(Equations):
         Parameters
         ----------
         X : table with the columns of the laws
+        which : sequence of int, optional
+            Places of the laws to draw; by default those of the first twelve.
         axes : array of matplotlib axes of shape (n_laws, 2), optional
-            By default a new figure with the first twelve laws.
+            By default those of a new figure.
+        titles : bool, default=True
+            Whether laws are written above their pictures.
 
         Returns
         -------
@@ -379,13 +385,14 @@ class Laws(Equations):
             )
             values, names = values[kept], names[kept]
         checker = self._checker.read_units(values)
-        drawn = self.equations[: MOST_LAWS if axes is None else None]
+        places = range(len(self.equations))[:MOST_LAWS] if which is None else which
         with np.errstate(all="ignore"):
             panels = [
-                Panel.of(law, values, checker.find_limits(k, values)) for k, law in enumerate(drawn)
+                Panel.of(self.equations[k], values, checker.find_limits(k, values)) for k in places
             ]
-        more = f" The first {len(drawn)} are drawn." if len(drawn) < len(self.equations) else ""
-        return draw_laws(panels, names, self.summary() + more, axes)
+        is_part = which is None and len(self.equations) > MOST_LAWS
+        title = f"{self.summary()} The first {MOST_LAWS} are drawn." if is_part else self.summary()
+        return draw_laws(panels, names, axes, title=title if titles else None)
 
 
 def _find_totals(table: NumericTable) -> Totals:

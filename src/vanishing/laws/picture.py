@@ -22,7 +22,7 @@ from vanishing.style import (
 
 #: Laws that are drawn at most, points of each, and points of the edge of a band: more of any of
 #: these nobody tells apart.
-MOST_LAWS, MOST_POINTS, BAND_POINTS = 12, 2000, 60
+MOST_LAWS, MOST_POINTS, BAND_POINTS = 12, 1000, 60
 #: Broken rows whose names stand beside a picture, and letters of a name.
 NAMED_ROWS, NAME_LETTERS = 5, 16
 #: Distance of these names, as a share of the height of the axes.
@@ -102,17 +102,20 @@ class Panel:
         return np.array(middle), np.array(size)
 
 
-def draw_laws(panels: Sequence[Panel], row_names: Any, title: str, axes: Any) -> Any:
-    """Draw all panels: two axes each, one above the other; return these, shape (n_panels, 2)."""
+def draw_laws(panels: Sequence[Panel], row_names: Any, axes: Any, *, title: str | None) -> Any:
+    """Draw all panels: two axes each, one above the other; return these, shape (n_panels, 2).
+
+    Laws are written above their panels if there is a title.
+    """
     if axes is None:
-        axes = _make_axes(len(panels), title)
+        axes = _make_axes(len(panels), title or "")
     axes = np.asarray(axes, dtype=object)
     if axes.shape != (len(panels), 2):
         raise ValueError(
             f"axes must have the shape ({len(panels)}, 2), two for each law, got {axes.shape}"
         )
     for panel, (upper, lower) in zip(panels, axes, strict=True):
-        draw_panel(panel, row_names, upper, lower)
+        draw_panel(panel, row_names, upper, lower, has_title=title is not None)
     return axes
 
 
@@ -136,7 +139,7 @@ def _make_axes(n_panels: int, title: str) -> Any:
     return axes
 
 
-def draw_panel(panel: Panel, row_names: Any, upper: Any, lower: Any) -> None:
+def draw_panel(panel: Panel, row_names: Any, upper: Any, lower: Any, *, has_title: bool) -> None:
     """Draw one law: measured against predicted above, and how far the rows are off below."""
     colors = choose_colors(upper.figure)
     edge, width = panel.band
@@ -159,7 +162,9 @@ def draw_panel(panel: Panel, row_names: Any, upper: Any, lower: Any) -> None:
     _draw_points(upper, panel, panel.measured)
     _draw_points(lower, panel, panel.shown_off)
     _name_rows(upper, panel, row_names)
-    _write(panel, upper, lower)
+    _name_axes(panel, upper, lower)
+    if has_title:
+        _write_title(panel, upper)
 
 
 def _choose_ends(values: FloatArray, panel: Panel, least: float = 0.0) -> tuple[float, float]:
@@ -241,10 +246,8 @@ def _name_rows(ax: Any, panel: Panel, row_names: Any) -> None:
         )  # fmt: skip
 
 
-def _write(panel: Panel, upper: Any, lower: Any) -> None:
-    """Write the law above, what is known about it, and the names of the axes."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
+def _write_title(panel: Panel, upper: Any) -> None:
+    """Write the law above its picture, and what is known about it."""
     colors = choose_colors(upper.figure)
     lines = wrap(panel.law.with_errors, TITLE_LETTERS, break_long_words=True)
     if len(lines) > TITLE_LINES:
@@ -268,10 +271,19 @@ def _write(panel: Panel, upper: Any, lower: Any) -> None:
         "\n".join(below), xy=(0, 1), xycoords="axes fraction", xytext=(0, PAD),
         textcoords="offset points", fontsize=NOTE_SIZE - 0.5, color=colors.note,
     )  # fmt: skip
-    name = panel.name if len(panel.name) <= AXIS_LETTERS else "left side"
-    by_law = f"{name}, by the law" if name == panel.name else "right side of the law"
-    upper.set_ylabel(name, fontsize=NOTE_SIZE, color=colors.note, parse_math=False)
-    lower.set_xlabel(by_law, fontsize=NOTE_SIZE, color=colors.note, parse_math=False)
+
+
+def _name_axes(panel: Panel, upper: Any, lower: Any) -> None:
+    """Write the names of the axes, and few numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    colors = choose_colors(upper.figure)
+    name = panel.name.replace("*", " \u00b7 ")
+    names = (
+        ("left side", "right side") if len(name) > AXIS_LETTERS else (name, f"{name}, by the law")
+    )
+    upper.set_ylabel(names[0], fontsize=NOTE_SIZE, color=colors.note, parse_math=False)
+    lower.set_xlabel(names[1], fontsize=NOTE_SIZE, color=colors.note, parse_math=False)
     unit = ", %" if panel.is_logarithmic else ""
     lower.set_ylabel(f"off by{unit}", fontsize=NOTE_SIZE, color=colors.note)
     for ax in (upper, lower):

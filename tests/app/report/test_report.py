@@ -26,7 +26,7 @@ from vanishing.app.report import (
     write_laws_report,
     write_report,
 )
-from vanishing.app.report.charts import png, round_ticks
+from vanishing.app.report.charts import png
 from vanishing.app.report.content import image_shape_of
 from vanishing.app.report.equations import Formula, Formulas
 from vanishing.app.report.scores import _thin_out, compare_with_labels
@@ -249,7 +249,8 @@ def test_the_page_needs_nothing_else(tmp_path, digits):
     (policy,) = [m["content"] for m in page.all("meta") if "http-equiv" in m]
     assert "default-src 'none'" in policy
     assert "script" not in policy
-    assert "url(" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"url\((?!#)", text)  # but of parts of the page itself
 
 
 NASTY = ["<script>alert(1)</script>", '" onmouseover="alert(1)', "</style><b>\x00&amp;"]
@@ -278,7 +279,8 @@ def test_any_names_make_a_sound_page(tmp_path_factory, detector, readings, names
 ALLOWED = {"html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section"}
 ALLOWED |= {"h1", "h2", "h3", "h4", "p", "a", "span", "div", "ul", "ol", "li", "dl", "dt", "dd"}
 ALLOWED |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "article", "details", "summary"}
-ALLOWED |= {"strong", "sup", "figure", "figcaption", "svg", "path", "line", "text", "polyline"}
+ALLOWED |= {"strong", "sup", "figure", "figcaption", "svg", "path", "text"}
+ALLOWED |= {"g", "defs", "use", "clippath", "rect"}  # of matplotlib
 ALLOWED |= {"math", "mn", "mi", "mo", "msup", "msub", "msubsup", "mspace", "wbr"}
 
 
@@ -557,17 +559,6 @@ def test_shapes_of_images_are_found_in_sets(detector):
     assert image_shape_of(detector) is None
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
-def test_ticks_are_few_and_inside(low, width):
-    high = low + width
-    ticks = [value for value, _ in round_ticks(low, high)]
-    slack = 1e-6 * width
-    assert all(low - slack <= value <= high + slack for value in ticks)
-    assert 1 <= len(ticks) <= 6
-    words = [word for _, word in round_ticks(0.0, width)]
-    assert len(set(words)) == len(words)
-
-
 # --- in a browser ---------------------------------------------------------------------------------
 
 
@@ -820,10 +811,6 @@ def test_curves_are_thinned_out_where_nobody_sees_it():
 )
 def test_names_in_a_row(names, joined):
     assert join(names, most=2) == joined
-
-
-def test_a_single_value_has_one_tick():
-    assert round_ticks(2.0, 2.0) == [(2.0, "2")]
 
 
 def test_formulas_too_large_to_be_written_are_counted(tmp_path, detector, readings, monkeypatch):
