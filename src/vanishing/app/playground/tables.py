@@ -216,51 +216,51 @@ def _refuse_huge(table: Table) -> None:
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
-    found = {each.kind: each.check for each in check.sections()}
+    check = check.ranked()
     findings = [
         _finding(row, kind, as_sentence(sentence))
-        for kind, part in found.items()
+        for kind, _, part in check.sections()
         for row, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
     first = min(MOST_TABLE_ROWS, len(read.table))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
         "summary": laws.summary(),
+        "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
         "notes": [*read.notes, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.table),
         "nBroken": int(check.broken.sum()),
-        "nTexts": len(found.get("text", ())),
-        "nFilled": len(found.get("missing", ())),
-        "nIncomplete": len(check.incomplete),
         "coverage": check.coverage(),
         "nFindings": len(check),
         "namedBy": read.named_by,
         "columns": [
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
-        "laws": [_law(law) for law in laws],
+        "laws": [_law(law, laws) for law in laws],
         "findings": findings,
         "numbers": numbers,
         "rowNames": [read.table.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
-        "report": _report(laws, check),
+        "report": _report(read, laws, check),
     }
 
 
-def _report(laws: Laws, check: Check) -> str:
+def _report(read: ReadTable, laws: Laws, check: Check) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
-        write_laws_report(path, laws, check, title="Laws of a table")
+        write_laws_report(path, laws, check, X=read.table, title="Laws of a table")
         return path.read_text(encoding="utf-8")
 
 
-def _law(law: Law) -> dict[str, Any]:
+def _law(law: Law, laws: Laws) -> dict[str, Any]:
     left, right = law.sides
+    # Of a column that is computed, such as the previous balance by account, those it comes from.
+    sources = [name for each in laws.derived if each.name in law.columns for name in each.needed]
     return {
         "text": str(law),
         "left": [_term(term) for term in left],
         "right": [_term(term) for term in right],
-        "columns": law.columns,
+        "columns": list(dict.fromkeys([*law.columns, *sources])),
         "evidence": law.evidence,
     }
 
@@ -275,6 +275,7 @@ def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:
         "kind": kind,
         "sentence": sentence,
         "laws": found.laws,
+        "totalOf": found.total_of,
         "fixes": [_fix(fix) for fix in found.fixes],
         "alternatives": [_fix(fix) for fix in found.alternatives],
     }
