@@ -36,7 +36,7 @@ REMEDIES = {
 }
 #: Rows that are shown besides the broken ones, and broken rows that are explained: what a browser
 #: scrolls without a delay.
-MOST_TABLE_ROWS, MOST_FINDINGS = 500, 200
+MOST_TABLE_ROWS, MOST_FINDINGS = 200, 200
 #: Characters of a text in a cell, which must not push the other columns out of the window.
 LONGEST_TEXT = 60
 #: Decimals up to which the numbers of a column are written with as many each.
