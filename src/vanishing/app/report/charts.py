@@ -92,12 +92,13 @@ def _take_into_page(svg: Element, label: str) -> Element:
     return svg
 
 
-def name_axes(ax: Any, across: str, up: str) -> None:
-    """Write the names of both axes, the upper one where it is read first, and few numbers."""
+def name_axes(ax: Any, across: str, up: str, *, counts: bool = False) -> None:
+    """Write the names of both axes, the upper one where it is read first, and few numbers, whole ones of ``counts``."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_xlabel(across, fontsize=NOTE_SIZE, color=NOTE)
-    ax.set_title(up, loc="left", fontsize=NOTE_SIZE, color=NOTE)
+    # Above the words of ``mark_place``.
+    ax.set_title(up, loc="left", fontsize=NOTE_SIZE, color=NOTE, pad=2 * NOTE_SIZE)
     ax.tick_params(labelsize=NOTE_SIZE, color=NOTE, labelcolor=INK)
     ax.tick_params(axis="y", length=0)
     draw_two_spines(ax)
@@ -105,7 +106,7 @@ def name_axes(ax: Any, across: str, up: str) -> None:
     ax.grid(axis="y", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
     for axis, most in ((ax.xaxis, 6), (ax.yaxis, 4)):
-        axis.set_major_locator(MaxNLocator(most))
+        axis.set_major_locator(MaxNLocator(most, integer=counts and axis is ax.yaxis))
         axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value + 0.0, 6)))
 
 

@@ -394,7 +394,7 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
         ax.stairs(counts[0] + counts[1], edges, fill=True, color=NEUTRAL)
         ax.stairs(counts[0], edges, fill=True, color=LESS)
         ax.set(xlim=(low, high), ylim=(0, 1.02 * max(1, (counts[0] + counts[1]).max())))
-        name_axes(ax, "extent", "directions")
+        name_axes(ax, "extent", "directions", counts=True)
         powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
         ax.set_xticks(powers, [format_power(10.0**power, "g") for power in powers.tolist()])
         if len(drawn_tols) == 1:

@@ -154,8 +154,7 @@ def _histogram(given: Given) -> Element:
             heights = np.histogram(np.clip(given.train_scores, low, high), edges)[0]
             ax.stairs(heights * (most / max(1, heights.max())), edges, color=INK, baseline=None)
         ax.set(xlim=(low, high), ylim=(0, most * 1.02))
-        name_axes(ax, "anomaly score", f"{given.unit}s")
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        name_axes(ax, "anomaly score", f"{given.unit}s", counts=True)
         if low <= given.threshold <= high:
             mark_place(ax, given.threshold, f"threshold {format_score(given.threshold)}")
 
@@ -204,7 +203,7 @@ def _draw_curve(
 ) -> Element:
     def paint(ax: Any) -> None:
         ax.plot([0, 1], chance, color=NOTE, linewidth=1, linestyle=(0, (4, 3)))
-        ax.plot(*_thin_out(x, y), color=LESS, linewidth=2)
+        ax.plot(*_thin_out(x, y), color=LESS, linewidth=2, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         name_axes(ax, *names)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
