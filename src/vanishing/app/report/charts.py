@@ -93,7 +93,10 @@ def _take_into_page(svg: Element, label: str) -> Element:
 
 
 def name_axes(ax: Any, across: str, up: str, *, counts: bool = False) -> None:
-    """Write the names of both axes, the upper one where it is read first, and few numbers, whole ones of ``counts``."""
+    """Write the names of both axes, the upper one where it is read first, and few numbers.
+
+    Those of ``counts`` are whole.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_xlabel(across, fontsize=NOTE_SIZE, color=NOTE)
