@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from textwrap import shorten, wrap
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,11 @@ from vanishing.style import (
     draw_two_spines,
 )
 
-#: Laws that are drawn at most, points of each, and points of the edge of a band: more of any of
-#: these nobody tells apart.
-MOST_LAWS, MOST_POINTS, BAND_POINTS = 12, 1000, 60
-#: Broken rows whose names stand beside a picture, and letters of a name.
-NAMED_ROWS, NAME_LETTERS = 5, 16
-#: Distance of these names, as a share of the height of the axes.
-NAME_GAP = 0.1
-#: Letters of a line and lines of a law above its picture, and letters of the name of an axis.
-TITLE_LETTERS, TITLE_LINES, AXIS_LETTERS = 46, 3, 30
-#: Inches: width and height of the pictures of one law.
-PANEL_WIDTH, PANEL_HEIGHT = 3.9, 3.9
+#: Laws that are drawn at most, points of each, points of the edge of a band, and broken rows that
+#: are named: more of any of these nobody tells apart.
+MOST_LAWS, MOST_POINTS, BAND_POINTS, NAMED_ROWS = 12, 1000, 60, 5
+#: Inches: width and height of the picture of one law, and letters of a line above it.
+PANEL_SIDE, TITLE_LETTERS = 3.9, 46
 #: Values of one sign that range over more powers of ten have a logarithmic axis.
 LINEAR_DECADES = 2.5
 #: Sound rows take at least this share of an axis; rows further off stand at its edge.
@@ -124,7 +118,7 @@ def _make_axes(n_panels: int, title: str) -> Any:
 
     n_columns = ceil(sqrt(n_panels)) if n_panels > 3 else n_panels
     n_lines = ceil(n_panels / n_columns) if n_panels else 1
-    size = PANEL_WIDTH * max(n_columns, 1), PANEL_HEIGHT * n_lines
+    size = PANEL_SIDE * max(n_columns, 1), PANEL_SIDE * n_lines
     figure = pyplot.figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, hspace=0.04, wspace=0.04)
     ink = choose_colors(figure).ink
@@ -230,12 +224,14 @@ def _name_rows(ax: Any, panel: Panel, row_names: Any) -> None:
     to_axes = ax.transScale + ax.transLimits
     heights = to_axes.transform(points)[:, 1]
     order = np.argsort(heights, kind="stable")
-    lines = [f"row {shorten_name(str(row_names[panel.places[k]]), NAME_LETTERS)}" for k in chosen]
+    lines = [
+        f"row {shorten_name(str(row_names[panel.places[k]]), TITLE_LETTERS // 3)}" for k in chosen
+    ]
     top = 0.0
     spread = np.empty(len(chosen))
     for i in order:
         spread[i] = top = max(heights[i], top)
-        top += NAME_GAP
+        top += LINE_SPACING * NOTE_SIZE / (72 * PANEL_SIDE * 0.45)  # as high as a line
     spread -= max(spread.max() - 0.98, 0.0)
     for place, (point, line) in enumerate(zip(points, lines, strict=True)):
         ax.annotate(
@@ -250,8 +246,6 @@ def _write_title(panel: Panel, upper: Any) -> None:
     """Write the law above its picture, and what is known about it."""
     colors = choose_colors(upper.figure)
     lines = wrap(panel.law.with_errors, TITLE_LETTERS, break_long_words=True)
-    if len(lines) > TITLE_LINES:
-        lines = [*lines[: TITLE_LINES - 1], shorten(" ".join(lines[TITLE_LINES - 1 :]), 40)]
     facts = [panel.law.evidence[1], f"{len(panel.places):,} rows"]
     if n_broken := int(panel.broken.sum()):
         facts.append(f"{n_broken:,} break{'s' * (n_broken == 1)} it")
@@ -280,7 +274,9 @@ def _name_axes(panel: Panel, upper: Any, lower: Any) -> None:
     colors = choose_colors(upper.figure)
     name = panel.name.replace("*", " \u00b7 ")
     names = (
-        ("left side", "right side") if len(name) > AXIS_LETTERS else (name, f"{name}, by the law")
+        ("left side", "right side")
+        if len(name) > TITLE_LETTERS // 2
+        else (name, f"{name}, by the law")
     )
     upper.set_ylabel(names[0], fontsize=NOTE_SIZE, color=colors.note, parse_math=False)
     lower.set_xlabel(names[1], fontsize=NOTE_SIZE, color=colors.note, parse_math=False)

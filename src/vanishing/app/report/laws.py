@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from vanishing.app.report.charts import draw_chart
+from vanishing.app.report.charts import CHART, draw_chart
 from vanishing.app.report.content import (
     LARGE_FOLDED,
     LARGE_LISTED,
@@ -27,8 +27,6 @@ from vanishing.equations.text import join
 from vanishing.laws.check import Findings
 from vanishing.laws.table import take_table
 
-#: Inches: the picture of a law, with the names of broken rows beside it.
-LAW_CHART = (3.8, 3.4)
 #: A number with its standard error, in units of its last digit.
 ERROR = re.compile(r"(?<![\w.])([\d.]+)\((\d+)\)(e[+-]?\d+)?")
 #: What to do where there is no law.
@@ -132,7 +130,7 @@ def _draw_laws(laws: Any, X: Any) -> list[Element]:
         chart = draw_chart(
             lambda *axes, k=k: laws.plot(X, which=[k], axes=[axes], titles=False),
             label,
-            size=LAW_CHART,
+            size=(CHART[0], CHART[0]),
             ratios=(3, 2),
         )
         painted.append(figure(chart, [f"{k + 1}. ", _write_law(str(law))]))
