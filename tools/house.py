@@ -11,8 +11,9 @@ imports that go up.
 Counts numbers, too. A numeric constant is a name in capitals at the top of a module whose value
 contains a number and no string; names that are assigned together count one by one. Those of layouts
 and protocols, in ``app/``, ``plotting/`` and the files that draw laws, are part of the first of the
-two counts alone. Numeric class attributes, default arguments and dictionaries of numbers are counted apart, and so are
-numbers in comparisons other than 0, 1, 2 and 1/2. ``--numbers`` lists the constants.
+two counts alone. Numeric class attributes, default arguments and dictionaries of numbers are
+counted apart, and so are numbers in comparisons other than 0, 1, 2 and 1/2. ``--numbers`` lists the
+constants.
 """
 
 import argparse

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.programs
 def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
     async def fail(*_):
         raise RuntimeError(f"secret in {SOURCE}/vanishing/file.py")
+        yield
 
     monkeypatch.setattr(workers.Worker, "ask", fail)
     assert_refused(server.post("fit", fit_request(tol=0.0123)), 500, "internal")
@@ -200,7 +201,8 @@ def test_work_of_who_hangs_up_is_not_begun(monkeypatch):
 
     async def count(self, task, arguments, *others):
         asked.append(arguments["degree"])
-        return await ask(self, task, arguments, *others)
+        async for message in ask(self, task, arguments, *others):
+            yield message
 
     monkeypatch.setattr(workers.Worker, "ask", count)
     limits = Limits(**(vars(SLOW) | {"work_seconds": 3, "queue": 2, "queue_seconds": 60}))

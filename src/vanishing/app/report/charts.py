@@ -6,9 +6,7 @@ several side by side.
 
 import io
 import re
-import struct
 import warnings
-import zlib
 from base64 import b64encode
 from collections.abc import Callable
 from math import ceil, isfinite
@@ -211,7 +209,10 @@ def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
 def _panel(pixels: Pixels, alt: str, caption: str) -> Element:
     height, width = pixels.shape[:2]
     scale = ceil(PICTURE_SIDE / max(height, width))
-    source = "data:image/png;base64," + b64encode(png(pixels)).decode()
+    content = io.BytesIO()
+    save = import_extra("matplotlib.image", extra="plot", purpose="a report of images").imsave
+    save(content, pixels, format="png")
+    source = "data:image/png;base64," + b64encode(content.getvalue()).decode()
     image = element("img", src=source, alt=alt, width=scale * width, height=scale * height)
     return element("figure", image, element("figcaption", caption))
 
@@ -232,18 +233,3 @@ def _heat(added: FloatArray) -> Pixels:
     more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
     colors = np.where((added > 0)[..., None], more, less)
     return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
-
-
-def png(pixels: Pixels) -> bytes:
-    """Write pixels of shape (height, width, 4), red, green, blue and opacity, as PNG."""
-
-    def chunk(name: bytes, content: bytes) -> bytes:
-        checked = name + content
-        return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
-
-    height, width = pixels.shape[:2]
-    # 8 bits, colours with opacity; every line begins with the filter "none".
-    header = struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0)
-    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body

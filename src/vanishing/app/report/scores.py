@@ -203,23 +203,12 @@ def _draw_curve(
 ) -> Element:
     def paint(ax: Any) -> None:
         ax.plot([0, 1], chance, color=NOTE, linewidth=1, linestyle=(0, (4, 3)))
-        ax.plot(*_thin_out(x, y), color=LESS, linewidth=2, clip_on=False)
+        ax.plot(x, y, color=LESS, linewidth=2, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         name_axes(ax, *names)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
     return figure(draw_chart(paint, words), f"{words}; dashed: chance")
-
-
-def _thin_out(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Leave out points of a curve that nobody would see."""
-    n_points = round(100 * CHART[0])  # one for each pixel
-    if len(x) <= n_points:
-        return x, y
-    length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    places = np.searchsorted(length, np.linspace(0, length[-1], n_points))
-    kept = np.unique(np.clip(places, 0, len(x) - 1))
-    return x[kept], y[kept]
 
 
 def _key(kind: str, words: str) -> Element:
