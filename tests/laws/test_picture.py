@@ -103,6 +103,22 @@ def test_words_are_over_no_point_and_inside_of_the_figure(n_laws):
     assert sorted(names) == ["row 3", "row 30", "row 4", "row 5", "row 6"]
 
 
+def test_long_names_are_not_cut_off():
+    rng = np.random.default_rng(0)
+    july, cars = rng.uniform(1e-9, 5e-9, 60), rng.uniform(1e12, 9e12, 60)
+    names = ["mean temperature in July (°C)", "number of all cars that were counted", "product"]
+    table = pd.DataFrame(dict(zip(names, (july, cars, july * cars), strict=True)))
+    laws = discover(table)
+    table.index = [f"station {k} at the very long river" for k in range(60)]
+    table.iloc[5, 2] *= 2
+    figure = laws.plot(table)[0, 0].figure
+    figure.canvas.draw()
+    for text in figure.findobj(lambda each: isinstance(each, Text) and each.get_text()):
+        box = Text.get_window_extent(text)
+        is_tick = "e" not in text.get_text() and text.get_text().replace("\u2212", "").isdigit()
+        assert is_tick or (box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1), text.get_text()
+
+
 def test_the_most_of_many_laws_are_drawn_and_it_is_said():
     laws = discover(ledger(60, 14), max_degree=1)
     assert len(laws) == 14

@@ -24,7 +24,7 @@ from vanishing.style import (
 #: are named: more of any of these nobody tells apart.
 MOST_LAWS, MOST_POINTS, BAND_POINTS, NAMED_ROWS = 12, 1000, 60, 5
 #: Inches: width and height of the picture of one law, and letters of a line above it.
-PANEL_SIDE, TITLE_LETTERS = 3.9, 46
+PANEL_SIDE, TITLE_LETTERS = 3.9, 38
 #: Values of one sign that range over more powers of ten have a logarithmic axis.
 LINEAR_DECADES = 2.5
 #: Sound rows take at least this share of an axis; rows further off stand at its edge.
