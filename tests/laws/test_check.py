@@ -563,6 +563,18 @@ def test_shares_below_one_are_not_unusual():
     assert found.fixes[0].probability > 0.9
 
 
+def test_a_cell_is_not_changed_beyond_the_digits_of_its_column():
+    """1942.38 to 1942.37999 is no fix of an amount; a cell with more digits is to be changed."""
+    rng = np.random.default_rng(0)
+    amount, rate = rng.uniform(1000, 3000, 100).round(2), rng.uniform(1, 2, 100)
+    X = np.column_stack([amount, rate, amount * rate])
+    laws = discover(X, ["amount", "rate", "value"])
+    X[4, 2] += 1e-4
+    (found,) = laws.check(X)
+    assert {fix.column for fix in (*found.fixes, *found.alternatives)} == {"rate", "value"}
+    assert Fix("amount", 1942.38, 1942.37999, 0.0, 1.0, 2).written == ("1942.38", "1942.38")
+
+
 def test_a_lost_sign_comes_first():
     rng = np.random.default_rng(0)
     parts = rng.normal(0, 100, (200, 2))

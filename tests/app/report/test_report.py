@@ -860,3 +860,38 @@ def test_a_report_without_anomalous_rows_names_no_broken_equation(detector, tmp_
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Broken most by" not in text
     assert "more hold in" not in text
+
+
+def test_a_page_about_measurements(tmp_path):
+    """A picture of each law, its constants with their errors, and missing cells by themselves."""
+    rng = np.random.default_rng(0)
+    T, V, n = rng.uniform([[280], [0.5], [10]], [[360], [2], [60]], (3, 300))
+    p = 0.008314 * n * T / V * (1 + 0.01 * rng.normal(size=300))
+    table = pd.DataFrame({"T": T, "p": p, "V": V, "n": n})
+    laws = discover(table)
+    table.loc[7, "p"] *= 1.5
+    table.loc[20, "T"] = np.nan
+    write_laws_report(tmp_path / "laws.html", laws, laws.check(table), X=table)
+    text = (tmp_path / "laws.html").read_text(encoding="utf-8")
+    (value, error) = re.search(r"\(([\d.]+) ± ([\d.]+)\) · p · V", text).groups()
+    assert abs(float(value) - 1 / 0.008314) < 4 * float(error)
+    page = Page(text)
+    sections = [each["id"] for each in page.all("section")]
+    assert sections == ["broken", "missing", "laws", "data", "details"]
+    (drawn,) = [each for each in page.all("svg") if "aria-label" in each]
+    assert drawn["aria-label"].startswith("Measured against predicted: T*n = ")
+    assert ">row 7</text>" in text
+    colors = set(re.findall(r"(?:fill|stroke): (#\w+|var\([\w-]+\))", text.partition("<body")[2]))
+    assert colors <= {f"var(--{each})" for each in ("normal", "anomaly", "rest", "ink", "note")}
+
+
+def test_no_number_is_minus_zero(tmp_path):
+    a, b = np.random.default_rng(0).integers(-9, 9, (2, 60)).astype(float)
+    table = np.column_stack([a, -a, b, b - a])
+    laws = discover(table, list("abcd"))
+    table[a == 0, 1] = -0.0
+    table[3, 3] += 0.5
+    table[4, 1] = np.nan
+    write_laws_report(tmp_path / "laws.html", laws, laws.check(table), X=table)
+    text = (tmp_path / "laws.html").read_text(encoding="utf-8").partition("<svg")[0]
+    assert not re.search(r"[>\s][−-]0(?![.\d])", text.partition("<body")[2])
