@@ -200,10 +200,7 @@ Reader = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
 def create_app(
-    limits: Limits | None = None,
-    *,
-    hosts: Collection[str] = LOOPBACK,
-    any_address: bool = False,
+    limits: Limits | None = None, *, hosts: Collection[str] = LOOPBACK, any_address: bool = False
 ) -> Any:
     """Make the web application of the playground, for your own server.
 
