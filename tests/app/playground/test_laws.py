@@ -1,6 +1,7 @@
 """Laws in the playground: the task, its limits and its progress, and the page."""
 
 import base64
+import io
 import json
 import re
 import threading
@@ -120,6 +121,23 @@ def test_rows_that_are_totals():
     (wrong,) = found["findings"]
     assert (wrong["row"], wrong["totalOf"], wrong["laws"]) == (12, "rows m0 to m11", [])
     assert wrong["fixes"][0]["fix"] == str(food)
+
+
+@pytest.mark.parametrize("kind", ["excel", "parquet", "feather"])
+def test_tables_of_other_formats(kind):
+    pandas = pytest.importorskip("pandas")
+    if kind == "excel":
+        pytest.importorskip("openpyxl")
+    file = io.BytesIO()
+    getattr(pandas.read_csv(ACCOUNTS), f"to_{kind}")(file)
+    found = find(file.getvalue())
+    assert {law["text"] for law in found["laws"]} == {
+        "sales = units*price",
+        "costs = wages + material + rent",
+        "sales = costs + profit",
+    }
+    assert found["verdict"] == "2 of 60 rows break a law."
+    assert found["findings"][0]["fixes"] == [{"column": "costs", "value": "8078", "fix": "7778"}]
 
 
 def test_terms_of_a_law_make_its_text():

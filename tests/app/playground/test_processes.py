@@ -60,7 +60,7 @@ def test_a_worker_answers_until_its_server_is_gone():
     tables = [
         "number,parity,same,word\n" + "\n".join(rows),
         ",".join("12345"),
-        "PK\x03\x04 not text",
+        "PK\x03\x04 not a table",
     ]
     encoded = [base64.b64encode(text.encode()).decode() for text in tables]
     limits = {"most_columns": 4, "most_rows": 9}
@@ -94,7 +94,7 @@ def test_a_worker_answers_until_its_server_is_gone():
     }
     assert (wide[0], wide[1]["error"]) == (413, "too-many-columns")
     assert binary[0] == 422
-    assert "not text" in binary[1]["message"]
+    assert "not a readable" in binary[1]["message"]
     labels = np.array(gallery[1]["labels"])
     assert gallery[1]["isNormal"] == (labels % 2 == 0).tolist()
     assert sum(turn["loss"] for turn in why[1]["rotations"]) == pytest.approx(why[1]["score"])

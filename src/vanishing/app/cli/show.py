@@ -441,7 +441,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow"),
     "symbolic": ("sympy",),
     "plot": ("matplotlib",),
-    "web": ("starlette", "uvicorn", "pyarrow", "matplotlib"),
+    "web": ("starlette", "uvicorn", "pyarrow", "matplotlib", "openpyxl"),
     "onnx": ("onnx",),
     "excel": ("openpyxl",),
     "io": ("pyarrow", "zarr"),

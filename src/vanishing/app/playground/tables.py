@@ -18,7 +18,7 @@ from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
-from vanishing.data.whole_tables import MAGIC, Table, open_table, take_columns
+from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.law import Law
@@ -30,7 +30,7 @@ REMEDIES = {
     "decimal": "if that is wrong, write the numbers without thousands separators",
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
-    "format": "save the table as CSV, or pass the file to vanishing check on the command line",
+    "format": "save the table as CSV or as an Excel workbook",
     "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
@@ -48,7 +48,7 @@ Report = Callable[[dict[str, Any]], object]
 
 
 def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any]:
-    """Find the laws of a table, the content of a CSV file in base64, and the cells that break them.
+    """Find the laws of a table, the content of a file in base64, and the cells that break them.
 
     ``report`` is called with the step of the work, "search" or "check", the share of it that is
     done, and the number of laws found so far.
@@ -91,10 +91,8 @@ class ReadTable(NamedTuple):
 
 
 def _read(content: bytes, most_columns: int) -> ReadTable:
-    if content[:4] in MAGIC:
-        raise _bad_table("The file is not text but a spreadsheet or a binary table", "format")
     with _refusals():
-        opened = open_table(content, where="the table", format="csv")
+        opened = open_table(content, where="the table")
         if opened.n_columns > most_columns:
             raise RefusalError(
                 413,
@@ -113,6 +111,8 @@ def _refusals() -> Iterator[None]:
         yield
     except TableError as error:
         raise _bad_table(error.problem, error.remedy) from error
+    except ImportError as error:  # a package that reads this format
+        raise _bad_table(str(error)) from error
 
 
 def _bad_table(problem: str, remedy: str = "") -> RefusalError:
@@ -120,7 +120,7 @@ def _bad_table(problem: str, remedy: str = "") -> RefusalError:
     return RefusalError(
         422,
         "bad-table",
-        "a CSV file with columns of numbers",
+        "a table with columns of numbers",
         problem,
         as_sentence(helps),
         message=as_sentence(f"{problem}; {helps}" if remedy else problem),
@@ -173,7 +173,7 @@ MOST_GROUPS = 12
 
 
 def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, Any]:
-    """Read the columns of a table, the content of a CSV file in base64.
+    """Read the columns of a table, the content of a file in base64.
 
     Of a larger table, rows at regular distances are taken. A column has numbers if it is numeric,
     and groups if it has few values: "members" are the places of each row's value among them.
