@@ -957,6 +957,26 @@ def test_a_power_of_an_equation_is_not_another_equation():
     assert {law.degree for law in laws} == {1}
 
 
+CURVES = {
+    "period of a pendulum": ((0.3, 1.5), lambda x: 2.006 * np.sqrt(x), {(1, 0), (0, 2)}),
+    "way of a falling body": ((0.2, 2.0), lambda x: 4.905 * x**2, {(2, 0), (0, 1)}),
+    "pressure of a gas": ((1.0, 6.0), lambda x: 13.3 / x, {(0, 0), (1, 1)}),
+    "volume of a sphere": ((1.0, 4.0), lambda x: 4.189 * x**3, {(3, 0), (0, 1)}),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_powers_of_one_column_are_laws(name):
+    """A polynomial regression says as much, but takes more coefficients to do so."""
+    (low, high), curve, expected = CURVES[name]
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(low, high, 120)
+        X = noisy(np.column_stack([x, curve(x)]), 0.003, seed)
+        (law,) = discover(np.column_stack([X, rng.normal(10, 2, (120, 2))]))
+        assert {powers[:2] for powers in terms(law)} == expected
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_a_law_of_a_curve_says_more_than_regression(noise):
     """Two coefficients of Michaelis and Menten, and many of any polynomial as close as that."""

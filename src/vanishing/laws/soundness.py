@@ -8,14 +8,21 @@ row to row, depend on columns, or be larger for some values than the noise that 
 
 import math
 from collections.abc import Iterator
-from itertools import chain, combinations_with_replacement
+from itertools import combinations_with_replacement, islice
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import find_complete, measure_digits, measure_structure, predict
+from vanishing.laws.candidate import (
+    Candidate,
+    find_complete,
+    measure_digits,
+    measure_structure,
+    predict,
+)
 from vanishing.laws.cells import Cells, round_normal
 from vanishing.laws.model import ENOUGH_BITS, Code, Evidence, Written, is_within_rounding
 
@@ -165,38 +172,92 @@ def _is_imitation(code: Code, written: Written) -> bool:
 
     That is news only for equations with noise that are not linear themselves.
     """
-    if not written.level or (code.candidate.degree == 1 and not code.candidate.has_logs):
+    candidate = code.candidate
+    if not written.level or (candidate.degree == 1 and not candidate.has_logs):
         return False
-    cost = measure_structure(code.candidate, code.cells.count_choices(code.candidate.columns))
-    cost += float(written.gains.sum()) - written.bits
-    others = [j for j in code.candidate.columns if j != code.target]
-    alone = ([j] for j in others if len(others) > 1)
-    rivals = chain(
-        *(_regress(code, written, columns) for columns in (others, *alone)),
-        _regress_logs(code, written),
-    )
-    for place, (gain, length) in enumerate(rivals):
-        more = float(written.gains.sum()) - gain
+    n_columns = code.cells.count_choices(candidate.columns)
+    cost = measure_structure(candidate, n_columns) + float(written.gains.sum()) - written.bits
+    for place, rival in enumerate(_list_rivals(code, written)):
+        more = float(written.gains.sum()) - rival.gain
         # A straight line is the usual thing, and is not charged for.
-        more += length - cost if place else -len(code.candidate.terms)
+        if place:
+            more += rival.measure_length(n_columns) - cost
+        else:
+            more -= len(candidate.terms)
         if more < ENOUGH_BITS:
             return True
     return False
 
 
-def _regress(code: Code, written: Written, others: list[int]) -> Iterator[tuple[float, float]]:
-    """Yield bits that polynomial regression on columns saves, and those that it costs.
+class Rival(NamedTuple):
+    """A regression: the bits that it saves, those of its coefficients, and what it is."""
+
+    gain: float
+    coefficients: float
+    n_columns: int
+    degree: int
+
+    def measure_length(self, n_columns: int) -> float:
+        """Return its bits as those of an equation are counted.
+
+        It has columns, of all those of the table, a target, a degree, and coefficients.
+        """
+        structure = math.log2(math.comb(n_columns, self.n_columns)) + math.log2(self.n_columns)
+        return structure + self.degree + self.coefficients
+
+
+def _list_rivals(code: Code, written: Written) -> Iterator[Rival]:
+    """Yield the regressions that a law must beat, the straight line first.
+
+    The target, or its logarithm, is a polynomial of the other columns, or a product of their
+    powers. No law is its own rival: one that is a straight line in some coordinates says so.
+    """
+    candidate, target = code.candidate, code.target
+    others = [j for j in candidate.columns if j != target]
+    yield from _regress(code, written, others, set())
+    for column in others if len(others) > 1 else ():
+        yield from _regress(code, written, [column], set())
+    if not _is_straight(candidate, {target}):
+        yield from _regress(code, written, others, {target})
+    if not _is_straight(candidate, set(candidate.columns)):
+        yield from islice(_regress(code, written, others, set(candidate.columns)), 1)
+
+
+def _is_straight(candidate: Candidate, logs: set[int]) -> bool:
+    """Say whether an equation is linear in its columns, and in the logarithms of some."""
+    is_product = len(candidate.terms) == 2 and logs == set(candidate.columns)
+    return is_product or all(
+        len(term) <= 1 and all(power == (j not in logs) for j, power in term)
+        for term in candidate.terms
+    )
+
+
+def _regress(code: Code, written: Written, others: list[int], logs: set[int]) -> Iterator[Rival]:
+    """Yield polynomial regressions of the target on columns, with the logarithms of some.
 
     Near a point, and for correlated columns, every curve is a straight line. A polynomial that
     says no more than that is not a law: x² = y² where x is about y. And enough coefficients
     imitate any smooth function. Regression of higher and higher degrees does, too: it ends
     when two degrees in a row say no more.
     """
-    kept = ~written.quiet & ~written.broken
-    middle, width = np.median(code.values[:, others], axis=0), np.ptp(code.values[:, others], 0)
-    scaled = (code.values[:, others] - middle) / np.where(width > 0, width, 1.0)
-    weights = 1 / np.where(written.quiet, np.inf, written.noise)
-    target = code.values[:, code.target] * weights
+    told, values = ~written.quiet, code.values[:, [*others, code.target]].copy()
+    kept = told & ~written.broken
+    predicted = values[:, -1] - code.residuals
+    noise = np.where(told, written.noise, np.inf)
+    for place, j in enumerate([*others, code.target]):
+        if j in logs:
+            if not (values[told, place] > 0).all():
+                return
+            values[:, place] = np.log(np.where(values[:, place] > 0, values[:, place], 1.0))
+    has_log = code.target in logs
+    if has_log:
+        if not (predicted[told] > 0).all():
+            return
+        noise = noise / np.where(predicted > 0, predicted, 1.0)  # d log y = dy / y
+    middle, width = np.median(values[:, :-1], axis=0), np.ptp(values[:, :-1], axis=0)
+    scaled = (values[:, :-1] - middle) / np.where(width > 0, width, 1.0)
+    weights = 1 / noise
+    target = values[:, -1] * weights
     features = weights[:, None]
     best, n_worse, degree = -math.inf, 0, 0
     while n_worse < 2:
@@ -208,36 +269,20 @@ def _regress(code: Code, written: Written, others: list[int]) -> Iterator[tuple[
             return
         basis, triangle = np.linalg.qr(features[kept])
         coefficients = basis.T @ target[kept]
-        fitted = np.linalg.lstsq(triangle, coefficients, rcond=None)[0]
-        off = np.where(written.quiet, 0.0, (target - features @ fitted) * written.noise)
-        level = float(np.sqrt(np.mean((off * weights)[kept] ** 2)))
-        gain = _measure_rival(code, off, level * written.noise, written)
-        length = _measure_length(coefficients / level, kept)
-        yield gain, length
-        n_worse = 0 if gain - length > best else n_worse + 1
-        best = max(best, gain - length)
-
-
-def _regress_logs(code: Code, written: Written) -> Iterator[tuple[float, float]]:
-    """Yield the same for linear regression of the logarithms, of which products are a part."""
-    kept = ~written.quiet & ~written.broken
-    columns = [j for j in code.candidate.columns if j != code.target] + [code.target]
-    is_log_linear = len(code.candidate.terms) == 2 or all(
-        not power and len(term) == 1 for term in code.candidate.terms for _, power in term
-    )
-    if is_log_linear or not (code.values[kept][:, columns] > 0).all():
-        return
-    logs = np.log(np.where(code.values[:, columns] > 0, code.values[:, columns], 1.0))
-    features = np.column_stack([np.ones(len(logs)), logs[:, :-1]])
-    basis, triangle = np.linalg.qr(features[kept])
-    coefficients = basis.T @ logs[kept, -1]
-    predicted = features @ np.linalg.lstsq(triangle, coefficients, rcond=None)[0]
-    level = float(np.sqrt(np.mean((logs[:, -1] - predicted)[kept] ** 2)))
-    off = code.values[:, code.target] - np.exp(predicted)
-    yield (
-        _measure_rival(code, off, level * np.exp(predicted), written),
-        _measure_length(coefficients / level, kept),
-    )
+        fitted = features @ np.linalg.lstsq(triangle, coefficients, rcond=None)[0]
+        level = float(np.sqrt(np.mean((target - fitted)[kept] ** 2)))
+        found = fitted * np.where(told, noise, 0.0)
+        off = code.values[:, code.target] - (np.exp(found) if has_log else found)
+        rival = Rival(
+            _measure_rival(code, off, level * written.noise, written),
+            _measure_length(coefficients / level, kept),
+            len(others) + 1,
+            degree,
+        )
+        yield rival
+        length = rival.gain - rival.coefficients
+        n_worse = 0 if length > best else n_worse + 1
+        best = max(best, length)
 
 
 def _measure_length(coefficients: FloatArray, kept: BoolArray) -> float:
