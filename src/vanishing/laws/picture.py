@@ -290,7 +290,7 @@ def _name_axes(panel: Panel, upper: Any, lower: Any) -> None:
     for axis in (upper.yaxis, lower.yaxis, lower.xaxis):
         if axis.get_scale() == "linear":
             axis.set_major_locator(MaxNLocator(4))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value + 0.0, 4)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value + 0.0, 7)))
         else:
             axis.set_major_locator(LogLocator(numticks=5))
             axis.set_minor_formatter(NullFormatter())
