@@ -87,18 +87,16 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
             {
                 **place_of(table, index),
                 "score": float(findings.scores[index]),
-                "features": {} if why is None else dict(why.ranked()),
-                "fix": {}
-                if why is None
-                else {
-                    name: float(why.counterfactual[j])
-                    for j, name in enumerate(why.feature_names)
-                    if why.changed[j]
-                },
+                "features": dict(why.ranked()) if why else {},
+                "fix": _list_fixes(why) if why else {},
             }
             for index, why in zip(findings.worst, findings.explanations, strict=True)
         ],
     }
+
+
+def _list_fixes(why: Any) -> dict[str, float]:
+    return {why.feature_names[j]: float(why.counterfactual[j]) for j in np.flatnonzero(why.changed)}
 
 
 def show_findings(findings: Findings, table: Table, console: Any) -> None:
@@ -142,6 +140,9 @@ def _suggest(why: Any) -> str:
 
 # --- Explanations in tables and JSON --------------------------------------------------------------
 
+#: What is told of a broken equation, besides its ideal.
+TOLD = ("part", "index", "degree", "value", "usual", "typical", "times_typical")
+
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
@@ -162,16 +163,7 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
             for j, name in enumerate(why.feature_names)
         ],
         "equations": [
-            {
-                "part": each.part,
-                "ideal": f"{each.ideal[0]},{each.ideal[1]}",
-                "index": each.index,
-                "degree": each.degree,
-                "value": each.value,
-                "usual": each.usual,
-                "typical": each.typical,
-                "times_typical": each.times_typical,
-            }
+            {"ideal": ",".join(map(str, each.ideal))} | {name: getattr(each, name) for name in TOLD}
             for each in why.equations
         ],
     }
