@@ -63,7 +63,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import ArraySource, SampleSource, add_weights
 from vanishing.equations.text import last_digits
-from vanishing.levels import CHANCE
+from vanishing.levels import CHANCE, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
@@ -284,10 +284,6 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
-#: Ranks whose pivots are nearer than two bits to the bound on rounding errors are fragile.
-FRAGILE = 4.0
-
-
 def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     """Warn of extents at the tolerance and of ranks that rounding errors may change."""
     fragile = [step for step in found.trace if step.fragile]
@@ -301,12 +297,12 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
             FragileWarning,
             stacklevel=4,
         )
-    # By QR the bound is far above the errors that occur: zeros should be twice as many bits below.
-    below = FRAGILE**2 if isinstance(reduction, Tsqr) else FRAGILE
+    # Pivots should be a third of the bits of safety away from the bound on rounding errors. By QR
+    # the bound is far above the errors that occur: zeros should be twice as many bits below.
+    above = np.cbrt(SAFETY)
+    below = above**2 if isinstance(reduction, Tsqr) else above
     ranks = [
-        step
-        for step in found.trace
-        if step.rank_accepted < FRAGILE or below * step.rank_rejected > 1
+        step for step in found.trace if step.rank_accepted < above or below * step.rank_rejected > 1
     ]
     # Undecided polynomials are near rounding errors, too, and there is a warning of them.
     if ranks and not any(step.undecided for step in found.trace):

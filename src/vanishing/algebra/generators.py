@@ -19,6 +19,7 @@ from vanishing.polynomials.monomials import (
     make_coprime_integers,
     monomials,
     multiples,
+    multiples_up_to,
     multiply_forms,
     normalize_columns,
     spanning,
@@ -464,10 +465,8 @@ def _multiples_up_to(basis: PolynomialBasis, highest: int) -> FloatArray:
     degrees = basis.degrees()
     parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for degree in np.unique(degrees[degrees <= highest]).tolist():
-        n_rows = len(monomials(basis.n_features, degree))
-        own = normalize_columns(coefficients[:n_rows, degrees == degree])
-        factors = monomials(basis.n_features, highest - degree).exponents
-        parts.append(multiples(own, table, factors))
+        own = normalize_columns(coefficients[:, degrees == degree])
+        parts.append(multiples_up_to(own, degree, highest, table))
     return np.hstack(parts)
 
 

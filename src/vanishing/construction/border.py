@@ -15,7 +15,7 @@ import numpy as np
 from vanishing.arrays.blocks import one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.arrays.parameters import check_real
+from vanishing.arrays.parameters import check_real, resolve_choice
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
@@ -194,24 +194,22 @@ class Oavi(BorderConstruction):
 
 def resolve_construction(construction: Any) -> BorderConstruction | None:
     """Return the construction of a name, or the object itself; None for VCA."""
-    known: dict[str, type[BorderConstruction] | None] = {
-        "vca": None,
+    known: dict[str, Callable[[], BorderConstruction | None]] = {
+        "vca": lambda: None,
         "abm": Abm,
         "abm-gradient": AbmGradient,
         "oavi": Oavi,
     }
-    if isinstance(construction, str):
-        if construction not in known:
-            raise ValueError(f"construction must be one of {list(known)}, got {construction!r}")
-        kind = known[construction]
-        return None if kind is None else kind()
-    if not isinstance(construction, BorderConstruction):
-        raise TypeError(
-            f"construction must be one of {list(known)} or an instance of Abm, AbmGradient or "
-            f"Oavi, got {type(construction).__name__}"
-        )
-    construction.check()
-    return construction
+    found: BorderConstruction | None = resolve_choice(
+        "construction",
+        construction,
+        known,
+        BorderConstruction,
+        "an instance of Abm, AbmGradient or Oavi",
+    )
+    if found is not None:
+        found.check()
+    return found
 
 
 # --- The loop over degrees ------------------------------------------------------------------------

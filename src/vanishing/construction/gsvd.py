@@ -31,8 +31,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
-from vanishing.construction.passes import NINE_DIGITS
-from vanishing.levels import SAFETY, SAME
+from vanishing.levels import ROUNDING, SAFETY, SAME
 from vanishing.polynomials.monomials import CANCELLED
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
@@ -46,12 +45,9 @@ from vanishing.polynomials.monomials import CANCELLED
 #   doubt < extent            known, to be compared with the tolerance
 
 EPS = float(np.finfo(np.float64).eps)
-#: Squares of singular values that are not smaller are known to eleven digits, so that eigenvalues
-#: are as good as singular values, which take three times as long.
-REGULAR = 1e-5
-#: Coarse arithmetic (Gram matrices, single precision) is trusted up to this many times its own
-#: bound on rounding errors: four bits.
-COARSE = 16.0
+#: Squares of singular values that are not smaller are known to two thirds of the digits, so that
+#: eigenvalues are as good as singular values, which take three times as long.
+REGULAR = float(np.cbrt(ROUNDING))
 #: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
 CLOSELY = float(np.sqrt(SAFETY))
 
@@ -60,9 +56,11 @@ def bound_trusted_error(unit: float) -> float:
     """Return the largest acceptable error, for values with relative rounding errors ``unit``.
 
     Up to half of the digits, errors are those of the data itself: a relation that holds to that
-    accuracy is called exact, without a warning.
+    accuracy is called exact, without a warning. Coarse arithmetic (Gram matrices, single
+    precision) has fewer digits to spare: it is trusted up to its bound on rounding errors, and the
+    safety of that once more.
     """
-    return max(SAME, COARSE * SAFETY * unit)
+    return max(SAME, SAFETY**2 * unit)
 
 
 class RankMargin(NamedTuple):
@@ -484,7 +482,7 @@ def fix_rotation(
     """
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
-    same = extents[1:] - extents[:-1] <= max(NINE_DIGITS, noise) * extents[1:]
+    same = extents[1:] - extents[:-1] <= max(SAME, noise) * extents[1:]
     same |= (extents <= points.noise(vectors) / CLOSELY)[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
@@ -546,7 +544,7 @@ def _rank_revealing_qr(
     if triangle.shape[0] == triangle.shape[1]:
         condition = _reciprocal_condition(triangle)
         smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
-        if condition > NINE_DIGITS and smallest > noise:
+        if condition > SAME and smallest > noise:
             margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
             return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
@@ -650,7 +648,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     condition = sizes[0] * sizes[1]
     # The Frobenius norm of the inverse bounds the smallest singular value from below.
     smallest = 1 / float(xp.linalg.vector_norm(inverse))
-    if not (condition * NINE_DIGITS < 1 and smallest > scaling.noise):
+    if not (condition * SAME < 1 and smallest > scaling.noise):
         return None
     q_a = q[: a.shape[0], :]
     squares, w = xp.linalg.eigh(q_a.T @ q_a)

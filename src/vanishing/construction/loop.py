@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from math import isqrt
 from operator import add
 from typing import Annotated, Literal
 
@@ -41,7 +42,7 @@ from vanishing.construction.normalizations import Gradient, Normalization
 from vanishing.construction.passes import Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
-from vanishing.levels import SAFETY
+from vanishing.levels import BLOCK, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
 from vanishing.polynomials.monomials import count
@@ -624,9 +625,6 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
-#: Candidates of a degree that is looked at for its noise alone: seconds of LAPACK.
-MOST_FOR_NOISE = 2000
-
 
 def find_noise(
     source: SampleSource, max_degree: int | None, settings: Settings
@@ -680,7 +678,7 @@ def _find_all(settings: Settings) -> Settings:
 def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
     """Find the noise of points by a construction, one degree above the bound if there are rows."""
     affine = factor_affine(source, settings.memory_budget)
-    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_FOR_NOISE)
+    most = min(affine.n_rows / ROWS_PER_UNKNOWN, isqrt(BLOCK))  # a matrix is worked on at a time
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound

@@ -23,6 +23,7 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
+from vanishing.arrays.parameters import resolve_choice
 from vanishing.construction.candidates import EPS, Coordinates, Form, RecalledSource, Stage
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.levels import SAFETY, SAME
@@ -85,23 +86,17 @@ class Normalization:
 
 def resolve_normalization(normalization: Any) -> Normalization:
     """Return the normalization of a name, or the object itself."""
-    known: dict[str, type[Normalization]] = {
+    known = {
         "vca": Vca,
         "coefficient": Coefficient,
         "gradient": Gradient,
         "gradient-weighted": GradientWeighted,
         "contrastive": Contrastive,
     }
-    if isinstance(normalization, str):
-        if normalization not in known:
-            raise ValueError(f"normalization must be one of {list(known)}, got {normalization!r}")
-        return known[normalization]()
-    if not isinstance(normalization, Normalization):
-        raise TypeError(
-            f"normalization must be one of {list(known)} or an instance of Normalization, got "
-            f"{type(normalization).__name__}"
-        )
-    return normalization
+    found: Normalization = resolve_choice(
+        "normalization", normalization, known, Normalization, "an instance of Normalization"
+    )
+    return found
 
 
 # --- Forms on monomial coefficients if the units of the columns are far from 1 --------------------

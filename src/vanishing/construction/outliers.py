@@ -14,7 +14,7 @@ from scipy.stats import norm
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host
 from vanishing.construction.moments import Frame, factor_affine
-from vanishing.construction.noise import ROWS_PER_UNKNOWN
+from vanishing.construction.noise import ROWS_PER_UNKNOWN, UNBOUNDED
 from vanishing.data.source import (
     ArraySource,
     SampleSource,
@@ -23,17 +23,16 @@ from vanishing.data.source import (
     sample_rows,
 )
 from vanishing.levels import CHANCE, OUTLYING
+from vanishing.polynomials.basis import CLEARLY
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
 TINY = float(np.finfo(np.float64).tiny)
 
-#: Rows for each monomial, monomials, and degrees of an unbounded fit, at most: a search with more
-#: takes longer than the fit, and finds equations of single rows.
-ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT, DEGREES_LOOKED_AT = 25, 84, 4
+#: Rows for each monomial, and monomials, at most: a search with more takes longer than the fit, and
+#: finds equations of single rows.
+ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT = 25, 84
 #: Largest share of outliers: a fifth, with a margin for other rows that are far by chance.
 MOST_OUTLIERS = 0.255
-#: Levels of two degrees that differ by no more than this factor are the same noise.
-SAME_NOISE = 3.0
 #: A row of small gradient is no farther than if it had this share of the usual one: near a singular
 #: point ``|g|/‖∇g‖`` is not a distance.
 LEAST_GRADIENT = 0.1
@@ -141,7 +140,7 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     lowest = max(min(levels, default=0.0), SQUARED_AWAY * spread)
     found: list[Boundary] = []
     for degree, level in zip(degrees, levels, strict=False):
-        if level > SAME_NOISE * lowest:
+        if level > CLEARLY * lowest:
             continue
         for boundary in _boundaries_of_degree(frame, rows, degree, inside, spread, rng):
             closer = inside & boundary.contains(rows)
@@ -176,7 +175,7 @@ def _boundaries_of_degree(
     for _ in range(n_monomials - 1):
         part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
         polynomial, level, everything = _closest_to_most(part, within, spread, rng)
-        is_law = level <= max(SAME_NOISE * known, SQUARED_AWAY * spread)
+        is_law = level <= max(CLEARLY * known, SQUARED_AWAY * spread)
         if np.isinf(known):
             is_law = level < max(everything / 2, SQUARED_AWAY * spread)
         if not is_law:
@@ -189,7 +188,7 @@ def _boundaries_of_degree(
         # What vanishes on the rows inside is known; the next polynomial is not among it.
         part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
         squares, vectors = part.solve(np.ones(inside.sum()), np.eye(n_monomials))
-        small = vectors[:, squares <= (SAME_NOISE * known) ** 2]
+        small = vectors[:, squares <= (CLEARLY * known) ** 2]
         basis = np.linalg.svd(small, full_matrices=True)[0]
         within = basis[:, small.shape[1] :]
         if within.shape[1] < 2:
@@ -276,7 +275,7 @@ def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0)
     starts.
     """
     rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=seed)
-    highest = DEGREES_LOOKED_AT if max_degree is None else max_degree
+    highest = UNBOUNDED if max_degree is None else max_degree
     boundaries = find_boundaries(rows, highest, seed)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:

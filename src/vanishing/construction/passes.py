@@ -32,8 +32,9 @@ from vanishing.arrays.namespace import (
     namespace,
     promote_dtypes,
 )
+from vanishing.arrays.parameters import resolve_choice
 from vanishing.data.source import SampleSource
-from vanishing.levels import SAFETY
+from vanishing.levels import SAFETY, SAME
 
 __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduction"]
 
@@ -240,23 +241,20 @@ class Tsqr:
 
 # --- Cholesky factors of blocks, where they are as good as TSQR -----------------------------------
 #
-# If the norms of all combinations are known to nine digits on each block, they are on all rows.
-# Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
-
-#: Accuracy of extents that any way to compute them keeps: extents that differ by less are tied.
-NINE_DIGITS = 1e-9
+# If the norms of all combinations are known to half of their digits on each block, they are on all
+# rows. Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
 
 
 @dataclass(frozen=True)
 class Auto(Tsqr):
-    """Cholesky factors of the blocks on which they keep nine digits of any extent, TSQR of others.
+    """Cholesky factors of the blocks on which they keep half of the digits, TSQR of others.
 
     Accelerators compute accurate factors by Cholesky anyway.
     """
 
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
-        factor = factor_if_regular(values, NINE_DIGITS) if is_numpy_array(values) else None
+        factor = factor_if_regular(values, SAME) if is_numpy_array(values) else None
         if factor is None:
             return super().summarize(values)
         return TriangularSummary(factor, int(values.shape[1]), machine_epsilon(values))
@@ -281,17 +279,10 @@ class Reduction(Protocol):
 
 def resolve_reduction(reduction: "str | Reduction") -> Reduction:
     """Return the reduction of a name, or the object itself."""
-    if isinstance(reduction, str):
-        known: dict[str, type[Reduction]] = {"auto": Auto, "tsqr": Tsqr, "gram": Gram}
-        if reduction not in known:
-            raise ValueError(f"reduction must be one of {sorted(known)}, got {reduction!r}")
-        return known[reduction]()
-    if not isinstance(reduction, Reduction):
-        raise TypeError(
-            "reduction must be 'auto', 'tsqr', 'gram' or an object with summarize, merge and "
-            f"resolve, got {type(reduction).__name__}"
-        )
-    return reduction
+    known = {"auto": Auto, "gram": Gram, "tsqr": Tsqr}
+    described = "an object with summarize, merge and resolve"
+    found: Reduction = resolve_choice("reduction", reduction, known, Reduction, described)
+    return found
 
 
 # --- A pass over the rows of a source -------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.expansion import scaling_of
-from vanishing.equations.onnx_graph import IR_VERSION, OPSET, Graph, Output, Value
+from vanishing.equations.onnx_graph import OPSET, Graph, Output, Value
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
@@ -496,10 +496,11 @@ def _assemble(graph: Graph, model: Any, steps: list[Any], outputs: list[Output],
         for output in outputs
     ]
     name = type(steps[-1]).__name__
+    operators = [helper.make_opsetid("", OPSET)]
     proto = helper.make_model(
         helper.make_graph(graph.nodes, name, [X], results, graph.constants),
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=operators,
+        ir_version=helper.find_min_ir_version_for(operators),
         producer_name="vanishing",
         # By its name, since the package is above all layers.
         producer_version=import_module("vanishing").__version__,

@@ -20,9 +20,8 @@ from vanishing.polynomials.monomials import Monomials, monomials
 
 #: Digits of what an equation says, where it is exact and the number of digits is left open.
 EXACT_SHOWN = 5
-#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000). Derivatives take
-#: as many times as long as there are variables, and have fewer points.
-N_POINTS, N_SLOPES = 1000, 64
+#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
+N_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +80,9 @@ class DataScale:
         That is what an equation says, as variables go from a standard deviation below their mean to
         one above. Its terms may be much larger, far from the origin, where they cancel.
         """
-        n_points = min(N_SLOPES, max(4, BLOCK // max(1, basis.count() * basis.n_features)))
-        some = self.points[:: max(1, len(self.points) // n_points)]
+        # Derivatives take as many times as long as there are variables.
+        n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
+        some = self.points[:: -(-len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
             changes = basis.jacobian(some) * (2 * self._spread)
             found = np.sqrt(np.mean(np.sum(changes**2, axis=2), axis=0))

@@ -349,6 +349,8 @@ ASCII = Notation()
 UNICODE = Notation(superscripts=True)
 #: Laws: 2*E = m*v^2
 LAW = Notation(times="*")
+#: 0.5 x^{2} -y
+LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 #: Laws in LaTeX: 2 E = m v^{2}
 LAW_IN_LATEX = Notation(power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 #: Comments of C and Python: +0.5*x^2 -y
@@ -362,3 +364,16 @@ def plain_symbol(name: str) -> str:
     if name.rstrip("'").isidentifier():
         return name
     return f"[{printable(name)}]"
+
+
+def latex_symbol(name: str) -> str:
+    """Write the name of a variable, in which no character is a command."""
+    letter, index = name[:1], name[1:]
+    if letter.isalpha() and index.isdigit():
+        return f"{letter}_{{{index}}}"
+    if len(name) == 1 and name.isalpha():
+        return name
+    # Pages that show formulas would take "<b" for the beginning of an element.
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}", "<": "<{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in printable(name))
+    return f"\\mathrm{{{escaped}}}"

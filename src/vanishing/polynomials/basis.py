@@ -299,6 +299,8 @@ class PolynomialBasis:
 
 #: Standard errors by which a distance exceeds the noise by chance.
 STANDARD_ERRORS = -float(ndtri(CHANCE))
+#: Factor by which two levels of noise differ clearly.
+CLEARLY = 1.6
 
 
 def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float) -> FloatArray:

@@ -312,6 +312,15 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
     return products.reshape(len(table), -1)
 
 
+def multiples_up_to(
+    coefficients: FloatArray, own_degree: int, degree: int, table: Monomials
+) -> FloatArray:
+    """Multiply polynomials of one degree by all monomials that leave them at most of another."""
+    n_variables = table.n_variables
+    factors = monomials(n_variables, degree - own_degree).exponents
+    return multiples(coefficients[: count(n_variables, own_degree)], table, factors)
+
+
 def normalize_columns(columns: FloatArray) -> FloatArray:
     """Scale columns to norm 1; zero columns stay."""
     sizes = norms(columns)
