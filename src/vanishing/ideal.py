@@ -269,11 +269,15 @@ def is_standardized(X: Array) -> bool:
     return bool(xp.max(off) <= machine_epsilon(X) ** 0.5)
 
 
+def write_counts(trace: tuple[DegreeTrace, ...], field: str, word: str = "of") -> str:
+    """Write a number that is recorded of each degree; nothing if all are 0."""
+    counts = ((getattr(step, field), step.degree) for step in trace)
+    return ", ".join(f"{number} {word} degree {degree}" for number, degree in counts if number)
+
+
 def warn_of_undecided(found: Construction) -> None:
     """Warn of polynomials for which rounding errors do not let the construction decide."""
-    undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
-    if undecided:
-        counts = ", ".join(f"{number} of degree {degree}" for degree, number in undecided)
+    if counts := write_counts(found.trace, "undecided"):
         stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
         warnings.warn(
             f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
@@ -286,9 +290,7 @@ def warn_of_undecided(found: Construction) -> None:
 
 def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     """Warn of extents at the tolerance and of ranks that rounding errors may change."""
-    fragile = [step for step in found.trace if step.fragile]
-    if fragile:
-        counts = ", ".join(f"{step.fragile} of degree {step.degree}" for step in fragile)
+    if counts := write_counts(found.trace, "fragile"):
         warnings.warn(
             f"the extents of some polynomials ({counts}) are equal to the tolerance up to rounding "
             "errors: on another machine the decisions, and with them all higher degrees, may be "
@@ -320,9 +322,7 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
 
 def warn_of_left_out(found: Construction, memory_budget: int, stacklevel: int) -> None:
     """Warn of products that the memory budget left out."""
-    left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
-    if left_out:
-        counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
+    if counts := write_counts(found.trace, "left_out", "at"):
         warnings.warn(
             f"the memory budget of {format_bytes(memory_budget)} left out products of the "
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "

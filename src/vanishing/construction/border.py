@@ -12,14 +12,19 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.blocks import one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.arrays.parameters import check_real, resolve_choice
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
-from vanishing.construction.loop import Construction, DegreeTrace, StopReason, allow_threads
+from vanishing.construction.loop import (
+    Construction,
+    DegreeTrace,
+    StopReason,
+    allow_threads,
+    run_degrees,
+)
 from vanishing.construction.normalizations import Normalization
 from vanishing.construction.passes import Pass, Reduction, find_ranges
 from vanishing.data.source import SampleSource
@@ -298,33 +303,28 @@ def construct_border_basis(
     """
     construction = settings.construction
     state = State.start(source.n_features)
-    trace: list[DegreeTrace] = []
-    reason: StopReason = "max_degree"
     box = None
     if construction.scales_to_box:
         box = scale_to_box(find_ranges(source) if ranges is None else ranges)
     full = construction.border == "full"
-    with one_thread():  # of BLAS; passes have threads of their own
-        while max_degree is None or len(trace) < max_degree:
-            border = state.find_border(construction.order, full=full)
-            if not len(border.exponents):
-                reason = "exhausted"
-                break
-            with allow_threads(len(border.exponents)):
-                state, step = grow(state, border, source, contrast, settings, box)
-            trace.append(step)
-            if callback is not None:
-                callback(step)
-            if step.nonvanishing == 0:
-                reason = "undecided" if step.undecided else "exhausted"
-                break
+
+    def take_step() -> DegreeTrace | StopReason:
+        nonlocal state
+        border = state.find_border(construction.order, full=full)
+        if not len(border.exponents):
+            return "exhausted"
+        with allow_threads(len(border.exponents)):
+            state, step = grow(state, border, source, contrast, settings, box)
+        return step
+
+    trace, reason = run_degrees(take_step, max_degree, callback)
     found = OrderIdeal(
         np.concatenate(state.terms),
         np.concatenate([state.terms[0][:0], *state.leading]),
         construction.order,
         state.n_zeros / state.n_coefficients if state.n_coefficients else 0.0,
     )
-    return Construction(state.basis, tuple(trace), reason, state.n_rows, found)
+    return Construction(state.basis, trace, reason, state.n_rows, found)
 
 
 # --- Coordinates ----------------------------------------------------------------------------------

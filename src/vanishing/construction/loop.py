@@ -120,23 +120,38 @@ def _grow_all(
 ) -> Construction:
     """Grow one degree after the other, while there are not too many products."""
     state = State(PolynomialBasis(source.n_features, ()))
+
+    def take_step() -> DegreeTrace | StopReason:
+        nonlocal state
+        n_products = _most_candidates(state.basis)
+        if state.basis.blocks and most_products is not None and n_products > most_products:
+            return "interpolated"
+        with allow_threads(n_products):
+            state, step = grow(state, source, contrast, settings, corrected)
+        return step
+
+    trace, reason = run_degrees(take_step, max_degree, callback)
+    return Construction(state.basis, trace, reason, state.n_rows)
+
+
+def run_degrees(
+    take_step: "Callable[[], DegreeTrace | StopReason]",
+    max_degree: int | None,
+    callback: "Callable[[DegreeTrace], object] | None",
+) -> "tuple[tuple[DegreeTrace, ...], StopReason]":
+    """Take one degree after the other, as long as each leaves something nonvanishing."""
     trace: list[DegreeTrace] = []
-    reason: StopReason = "max_degree"
     with one_thread():  # of BLAS; passes have threads of their own
         while max_degree is None or len(trace) < max_degree:
-            n_products = _most_candidates(state.basis)
-            if trace and most_products is not None and n_products > most_products:
-                reason = "interpolated"
-                break
-            with allow_threads(n_products):
-                state, step = grow(state, source, contrast, settings, corrected)
+            step = take_step()
+            if isinstance(step, str):
+                return tuple(trace), step
             trace.append(step)
             if callback is not None:
                 callback(step)
             if step.nonvanishing == 0:
-                reason = "undecided" if step.undecided else "exhausted"
-                break
-    return Construction(state.basis, tuple(trace), reason, state.n_rows)
+                return tuple(trace), "undecided" if step.undecided else "exhausted"
+    return tuple(trace), "max_degree"
 
 
 def allow_threads(n_candidates: int) -> AbstractContextManager[None]:

@@ -608,46 +608,35 @@ def _plateau(
     variances: FloatArray, conditions: FloatArray, misfits: FloatArray, n_rows: float
 ) -> int:
     """Return the lowest degree that no higher one improves on."""
-    degrees = range(1, len(variances) + 1)
-    return next(
-        degree
-        for degree in degrees
+
+    def is_closer(here: int, above: int) -> bool:
+        """Say whether a higher degree is closer to rows that it was not fitted to."""
+        # Of equations conditions are near 1, of their squares anything.
+        trusted = (conditions[above] > 1 / CLEARLY) & (conditions[above] < CLEARLY)
+        if trusted.sum() < FOLDS - 1:
+            return False
+        low, high = variances[here][trusted], variances[above][trusted]
+        error = float(np.std(np.log(low / high) / 2, ddof=1) / np.sqrt(trusted.sum()))
+        gain = float(np.log(low.mean() / high.mean()) / 2)
+        # A degree that meets the moment conditions is left for variances that differ clearly only.
+        # Symmetric points meet some conditions of too low a degree.
+        least = log(CLEARLY) / 2 if misfits[here] < 2 else 0.0
+        # A root mean square of N values has a relative standard error of 1/√(2N).
+        return gain > max(least, OUTLYING / sqrt(2 * n_rows), STANDARD_ERRORS * error)
+
+    def fits_better(here: int, above: int) -> bool:
+        """Say whether moments refute a degree, and no equation of a higher one as close."""
+        closer = np.nanmedian(variances[above]) < np.nanmedian(variances[here])
+        return bool(closer and misfits[here] > REFUTED and misfits[above] < misfits[here] / REFUTED)
+
+    numbers = range(len(variances))
+    return 1 + next(
+        here
+        for here in numbers
         if not any(
-            _improves(variances, conditions, misfits[degree - 1], degree, higher, n_rows)
-            or _fits_better(variances, misfits, degree, higher)
-            for higher in degrees[degree:]
+            is_closer(here, above) or fits_better(here, above) for above in numbers[here + 1 :]
         )
     )
-
-
-def _improves(
-    variances: FloatArray,
-    conditions: FloatArray,
-    misfit: float,
-    degree: int,
-    higher: int,
-    n_rows: float,
-) -> bool:
-    """Say whether a higher degree is closer to rows that it was not fitted to."""
-    # Of equations conditions are near 1, of their squares anything.
-    trusted = (conditions[higher - 1] > 1 / CLEARLY) & (conditions[higher - 1] < CLEARLY)
-    if trusted.sum() < FOLDS - 1:
-        return False
-    here, above = variances[degree - 1][trusted], variances[higher - 1][trusted]
-    error = float(np.std(np.log(here / above) / 2, ddof=1) / np.sqrt(trusted.sum()))
-    gain = float(np.log(here.mean() / above.mean()) / 2)
-    # A degree that meets the moment conditions is left for variances that differ clearly only.
-    # Symmetric points meet some conditions of too low a degree.
-    least = log(CLEARLY) / 2 if misfit < 2 else 0.0
-    # A root mean square of N values has a relative standard error of 1/√(2N).
-    return gain > max(least, OUTLYING / sqrt(2 * n_rows), STANDARD_ERRORS * error)
-
-
-def _fits_better(variances: FloatArray, misfits: FloatArray, degree: int, higher: int) -> bool:
-    """Say whether moments refute a degree, and no equation of a higher one that is as close."""
-    here, above = misfits[degree - 1], misfits[higher - 1]
-    closer = np.nanmedian(variances[higher - 1]) < np.nanmedian(variances[degree - 1])
-    return bool(closer and here > REFUTED and above < here / REFUTED)
 
 
 def _pool(whole: MomentSeries, degree: int, n_rows: float) -> tuple[float, int]:

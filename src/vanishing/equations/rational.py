@@ -37,12 +37,6 @@ def rational_candidates(
     coefficient is taken by itself, by continued fractions; then all with one denominator, by
     lattice reduction. That reaches larger denominators: the more coefficients share one, the less
     likely it is a coincidence.
-
-    Examples
-    --------
-    >>> from vanishing.equations.rational import rational_candidates
-    >>> [str(c) for c in next(rational_candidates([1.0, 0.3333333333333337, -2e-17], [1, 1, 1]))]
-    ['1', '1/3', '0']
     """
     seen = []
     # From rounding to what badly conditioned points may leave: half of the digits.

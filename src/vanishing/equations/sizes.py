@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.text import UNNOTICED
 from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
@@ -62,16 +61,9 @@ class DataScale:
     def sizes(self, degree: int) -> FloatArray | None:
         """Return the size of each monomial up to a degree, or None if one is too large a number.
 
-        That is its root mean square. Where a monomial itself vanishes on the points, variables are
-        taken to be independent.
+        As ``monomial_sizes`` takes them: variables are taken to be independent.
         """
-        table = monomials(self.points.shape[1], degree)
-        alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows in row_slices(self.points, width=2 * len(table)):
-                squares += np.sum(table.values(self.points[rows].T) ** 2, axis=1)
-            together = np.sqrt(squares / len(self.points))
-        found = np.where(together > ROUNDING * len(self.points) * alone, together, alone)
+        found = monomial_sizes(self.points, monomials(self.points.shape[1], degree))
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
