@@ -757,7 +757,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             points, contrast, settings, max_degree=bound, callback=callback, corrected=corrected
         )
         if corrected is not None:
-            found = replace(found, basis=measure_extents(found.basis, points))
+            found = replace(found, basis=measure_extents(found.basis, points, self.memory_budget))
         return self._with_generators(found), noise
 
     def _with_generators(self, found: Construction) -> Construction:

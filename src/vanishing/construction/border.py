@@ -62,6 +62,8 @@ class BorderConstruction:
     order: TermOrder = "deglex"
     border: Literal["corners", "full"] = "corners"
 
+    #: The normalization by default; None for leading coefficient 1.
+    normalization: ClassVar[str | None] = None
     #: Whether generators have the least extent in the span of O and b, rather than being fits.
     minimizes: ClassVar[bool] = False
     #: Whether columns are scaled to [-1, 1].
@@ -73,11 +75,6 @@ class BorderConstruction:
             raise ValueError(f"order must be one of {list(TERM_ORDERS)}, got {self.order!r}")
         if self.border not in ("corners", "full"):
             raise ValueError(f"border must be 'corners' or 'full', got {self.border!r}")
-
-    @property
-    def normalization(self) -> str | None:
-        """The normalization by default; None for leading coefficient 1."""
-        raise NotImplementedError
 
     @property
     def bound_on_coefficients(self) -> float | None:
@@ -114,12 +111,8 @@ class Abm(BorderConstruction):
     [[1, 0, 1], [1, 1, 0], [2, 0, 0], [0, 3, 0]]
     """
 
+    normalization = "coefficient"
     minimizes = True
-
-    @property
-    def normalization(self) -> str | None:
-        """Coefficient vectors of norm 1."""
-        return "coefficient"
 
 
 @dataclass(frozen=True)
@@ -136,10 +129,7 @@ class AbmGradient(Abm):
         Which terms outside of O get a polynomial, as for ``Abm``.
     """
 
-    @property
-    def normalization(self) -> str | None:
-        """Coefficients weighted by the mean gradients of their monomials."""
-        return "gradient-weighted"
+    normalization = "gradient-weighted"
 
 
 @dataclass(frozen=True)
@@ -185,11 +175,6 @@ class Oavi(BorderConstruction):
         if self.oracle not in (None, "l1"):
             raise ValueError(f"oracle must be None or 'l1', got {self.oracle!r}")
         check_real("radius", self.radius, zero=False)
-
-    @property
-    def normalization(self) -> str | None:
-        """None: leading coefficient 1."""
-        return None
 
     @property
     def bound_on_coefficients(self) -> float | None:

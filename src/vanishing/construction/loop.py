@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from math import isqrt
-from operator import add
 from typing import Annotated, Literal
 
 import numpy as np
@@ -39,12 +38,12 @@ from vanishing.construction.noise import (
     spread_of,
 )
 from vanishing.construction.normalizations import Gradient, Normalization
-from vanishing.construction.passes import Pass, Reduction
+from vanishing.construction.passes import Gram, Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
 from vanishing.levels import BLOCK, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import count
 from vanishing.polynomials.order_ideal import OrderIdeal
 
@@ -722,17 +721,14 @@ def count_values(source: SampleSource, most: int) -> IntArray:
     return np.array([len(values) for values in source.map_reduce(collect, join, max_rows=rows)])
 
 
-def measure_extents(basis: PolynomialBasis, source: SampleSource) -> PolynomialBasis:
+def measure_extents(
+    basis: PolynomialBasis, source: SampleSource, memory_budget: int
+) -> PolynomialBasis:
     """Return a basis with the root mean squares of its vanishing polynomials on points."""
-
-    def sum_squares(x: Array, root_weights: Array | None = None) -> FloatArray:
-        values = move_to_numpy(basis.evaluate(x)).astype(np.float64)
-        squares = np.ones(len(values)) if root_weights is None else move_to_numpy(root_weights) ** 2
-        return np.append(squares @ values**2, squares.sum())
-
-    rows = block_rows(2 * max(1, basis.count()), cpu=source.cpu)
-    total = source.map_reduce(sum_squares, add, max_rows=rows)
-    extents = np.sqrt(total[:-1] / total[-1])
+    if not basis.count():
+        return basis
+    values = Evaluator(basis.blocks).vanishing
+    extents = Pass(Gram(), memory_budget).factor(source, values, basis.count()).column_rms
     stops = np.cumsum([block.vanishing.shape[1] for block in basis.blocks])
     blocks = tuple(
         replace(block, extents=part)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
+from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -372,9 +373,9 @@ def _joined(graph: Graph, stacked: Value, width: int | None, end: Value) -> Valu
 
 Float = Literal["float32", "float64"]
 
-#: Models that hold more numbers than this for a sample work through the batch in blocks. With fewer
-#: a node holds 32 MB for a thousand rows, and runtimes are faster without a loop.
-WIDE_SAMPLE = 2**12
+#: Models that hold more numbers than this for a sample work through the batch in blocks, which have
+#: fewer rows than a sample has numbers. With fewer numbers runtimes are faster without a loop.
+WIDE_SAMPLE = isqrt(BLOCK)
 
 
 def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float64") -> Any:

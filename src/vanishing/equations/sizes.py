@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
-from vanishing.equations.text import UNNOTICED
+from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
 from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 
-#: Digits of what an equation says, where it is exact and the number of digits is left open.
-EXACT_SHOWN = 5
 #: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
 N_POINTS = 1000
 
@@ -122,13 +120,13 @@ def terms_that_count(
     """
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:
-        return known, np.full(len(known), EXACT_SHOWN if digits is None else digits)
+        return known, np.full(len(known), SHOWN_DIGITS if digits is None else digits)
     contributions = np.abs(coefficients) * sizes
     largest = float(contributions.max(initial=0.0))
     # The coefficients are sums of about as many products.
     said, rounding = min(span, largest), ROUNDING * len(coefficients) * largest
     if digits is None:
-        negligible = max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said, rounding)
+        negligible = max(UNNOTICED * extent, 10.0**-SHOWN_DIGITS * said, rounding)
     else:
         negligible = max(0.5 * 10.0**-digits * said, rounding)
     kept = known
