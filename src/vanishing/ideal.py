@@ -421,8 +421,8 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         How rows are summarized. "tsqr" is accurate to the last digit. "gram" is faster, and takes
         extents below about 1e-7 of the size of the candidates (3e-3 in float32) for zero; use it
         with tolerances well above that. "auto" is "tsqr" for VCA and for ``tol=0``. Other
-        constructions take Gram matrices of the blocks of rows on which these keep nine digits of
-        all extents, and "tsqr" elsewhere.
+        constructions take Gram matrices of the blocks of rows on which these keep half of the
+        digits of all extents, and "tsqr" elsewhere.
     output : {"abs", "signed", "nonvanishing"}, default="abs"
         Whether ``transform`` returns absolute values of the vanishing polynomials, their values,
         or the values of the nonvanishing polynomials without the constant 1. The latter are

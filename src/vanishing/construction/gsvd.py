@@ -151,12 +151,13 @@ class Solution:
     and ‖A v‖ = 1. ``dropped``: number of directions that are zero on both sides. ``lost``: number
     of directions that may be zero on both sides: rounding errors are too large to tell.
     ``condition``: condition number of the scaled, stacked factors on their range. ``reduced`` of
-    shape (n_columns, n_finite): ``vectors`` without the multiples of exact relations in them, for
-    F, if these are large. ``margin``: of the decision which directions are zero. ``n_certain``:
-    number of extents, the smallest ones, that are zero because there are so few points.
+    shape (n_columns, n_finite): ``vectors`` without large multiples of exact relations, for F.
+    ``margin``: of the decision which directions are zero. ``n_certain``: number of extents, the
+    smallest ones, that are zero because there are so few points.
     """
 
     vectors: FloatArray
+    reduced: FloatArray
     extents: FloatArray
     noise: FloatArray
     doubt: FloatArray
@@ -164,7 +165,6 @@ class Solution:
     dropped: int
     lost: int
     condition: float
-    reduced: FloatArray | None = None
     margin: RankMargin = NO_DECISION
     n_certain: int = 0
 
@@ -188,7 +188,7 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     return replace(
         inside,
         vectors=fix_signs(u @ inside.vectors),
-        reduced=None if inside.reduced is None else fix_signs(u @ inside.reduced),
+        reduced=fix_signs(u @ inside.reduced),
         unbounded=fix_signs(u @ inside.unbounded),
         dropped=inside.dropped + u.shape[0] - u.shape[1],
     )
@@ -328,8 +328,10 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero = np.minimum(doubt, negligible)
     n_zero = n_columns - found.shape[1] - unbounded.shape[1]
     lost = min(lost, n_zero)
+    found = fix_signs(found)
     return Solution(
-        vectors=fix_signs(found),
+        vectors=found,
+        reduced=_leave_out_relations(found, extents <= zero, points),
         extents=extents,
         noise=zero,
         doubt=doubt,
@@ -337,27 +339,22 @@ def solve_pair(points: Side, form: Side) -> Solution:
         dropped=n_zero - lost,
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
-        reduced=_leave_out_relations(found, extents <= zero, points),
         margin=margin,
         n_certain=n_zero_on_points,
     )
 
 
-def _leave_out_relations(
-    vectors: FloatArray, is_exact: BoolArray, points: Side
-) -> FloatArray | None:
+def _leave_out_relations(vectors: FloatArray, is_exact: BoolArray, points: Side) -> FloatArray:
     """Return the directions without large multiples of exact relations, for F.
 
     All directions are orthogonal under the form. If a relation is small under it, as one of low
     degree is on a contrast much wider than X, the others contain large multiples of it. These are
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
-
-    None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
     if not is_exact.any() or not others.size:
-        return None
+        return vectors
     # Orthogonal in the units of the points: rounding errors there are what should be small.
     units = np.where(points.scale > 0, points.scale, 1.0)[:, None]
     relations = vectors[:, is_exact] * units
@@ -366,7 +363,7 @@ def _leave_out_relations(
     rest = (rest - unit @ (unit.T @ rest)) / units
     is_large = points.noise(others) > CLOSELY * points.noise(rest)
     if not is_large.any():
-        return None
+        return vectors
     reduced = vectors.copy()
     reduced[:, ~is_exact] = np.where(is_large, rest, others)
     return fix_signs(reduced)
@@ -393,13 +390,10 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
         return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
 
     added = np.zeros(zeros.shape[1])
-    reduced = None
-    if inside.reduced is not None:
-        reduced = fix_signs(np.hstack([zeros, extend(inside.reduced)]))
     return replace(
         inside,
         vectors=fix_signs(np.hstack([zeros, extend(inside.vectors)])),
-        reduced=reduced,
+        reduced=fix_signs(np.hstack([zeros, extend(inside.reduced)])),
         extents=np.concatenate([added, inside.extents]),
         noise=np.concatenate([added, inside.noise]),
         doubt=np.concatenate([added, inside.doubt]),
@@ -664,10 +658,12 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     if not (form.noise(found) <= 0.5).all():
         return None
     found, extents = fix_rotation(found, extents, points, scaling.noise)
+    found = fix_signs(found)
     rounding = SAFETY * EPS * scaling.resolution
     doubt = np.maximum(points.noise(found), rounding)
     return Solution(
-        vectors=fix_signs(found),
+        vectors=found,
+        reduced=found,
         extents=extents,
         noise=np.minimum(doubt, np.maximum(points.negligible(found), rounding)),
         doubt=doubt,
@@ -732,6 +728,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     vectors = fix_signs(np.hstack([exact, vanishing]))
     return Solution(
         vectors=vectors,
+        reduced=fix_signs(np.hstack([exact, reduced])),
         extents=np.concatenate([small, extents]),
         noise=np.minimum(doubt, points.negligible(np.hstack([exact, others]))),
         doubt=doubt,
@@ -739,7 +736,6 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         dropped=len(plain) - plain.shape[1] - coordinates.lost,
         lost=coordinates.lost,
         condition=coordinates.condition,
-        reduced=fix_signs(np.hstack([exact, reduced])),
         margin=margin,
     )
 

@@ -534,8 +534,7 @@ def _scale_nonvanishing(
     solution: Solution, which: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
     """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
-    vectors = solution.vectors if solution.reduced is None else solution.reduced
-    finite = vectors[:, which] / solution.extents[which]
+    finite = solution.reduced[:, which] / solution.extents[which]
     ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
     kept = ordered if limit is None else ordered[:, :limit]
     return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]

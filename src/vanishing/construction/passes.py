@@ -88,13 +88,20 @@ class Factor:
 class GramSummary(NamedTuple):
     """Sum of the outer products of rows, their number, and the largest eps among them.
 
-    Where squares would overflow or underflow, values are in ``units``, powers of two.
+    Values are in ``units``: powers of two where squares would overflow or underflow, 1 elsewhere.
     """
 
     matrix: Array
     n_rows: int
     eps: float
-    units: FloatArray | None = None
+    units: FloatArray
+
+    def convert(self, units: FloatArray) -> "GramSummary":
+        """Change the units."""
+        if np.array_equal(units, self.units):
+            return self
+        ratio = move_like(self.units / units, self.matrix)
+        return self._replace(matrix=self.matrix * ratio[:, None] * ratio, units=units)
 
 
 @dataclass(frozen=True)
@@ -106,20 +113,19 @@ class Gram:
         n_rows, eps = int(values.shape[1]), machine_epsilon(values)
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = gram(values)
-        if _squares_hold(matrix):
-            return GramSummary(matrix, n_rows, eps)
-        xp = namespace(values)
-        units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
-        return GramSummary(gram(values / move_like(units, values)[:, None]), n_rows, eps, units)
+        units = np.ones(len(matrix))
+        if not _squares_hold(matrix):
+            xp = namespace(values)
+            units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
+            matrix = gram(values / move_like(units, values)[:, None])
+        return GramSummary(matrix, n_rows, eps, units)
 
     def merge(self, first: GramSummary, second: GramSummary) -> GramSummary:
         """Add two Gram matrices."""
-        if first.units is not None or second.units is not None:
-            units = np.maximum(_units(first), _units(second))
-            first, second = _in_units(first, units), _in_units(second, units)
-        a, b = promote_dtypes(first.matrix, second.matrix)
+        units = np.maximum(first.units, second.units)
+        a, b = promote_dtypes(first.convert(units).matrix, second.convert(units).matrix)
         n_rows, eps = first.n_rows + second.n_rows, max(first.eps, second.eps)
-        return GramSummary(a + b, n_rows, eps, first.units)
+        return GramSummary(a + b, n_rows, eps, units)
 
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean.
@@ -135,10 +141,10 @@ class Gram:
             scale = np.sqrt(np.diag(matrix))
             inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
             factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
-        if summary.units is not None:
-            factor = factor * summary.units
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
-        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)), near)
+        return Factor(
+            factor * summary.units, summary.n_rows, float(np.sqrt(summary.eps / 64)), near
+        )
 
 
 def _squares_hold(matrix: Array) -> bool:
@@ -154,16 +160,6 @@ def _powers_of_two(sizes: FloatArray) -> FloatArray:
     """Return powers of two near sizes; 1 where these are zero or not finite."""
     known = np.isfinite(sizes) & (sizes > 0)
     return np.where(known, np.ldexp(1.0, np.frexp(np.where(known, sizes, 1.0))[1] - 1), 1.0)
-
-
-def _units(summary: GramSummary) -> FloatArray:
-    return np.ones(summary.matrix.shape[0]) if summary.units is None else summary.units
-
-
-def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
-    """Change the units of a summary."""
-    ratio = move_like(_units(summary) / units, summary.matrix)
-    return summary._replace(matrix=summary.matrix * ratio[:, None] * ratio, units=units)
 
 
 def _find_accelerator(summary: Array) -> Array | None:
