@@ -113,7 +113,7 @@ class Gram:
         n_rows, eps = int(values.shape[1]), machine_epsilon(values)
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = gram(values)
-        units = np.ones(len(matrix))
+        units: FloatArray = np.ones(matrix.shape[0])
         if not _squares_hold(matrix):
             xp = namespace(values)
             units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
@@ -142,9 +142,8 @@ class Gram:
             inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
             factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
-        return Factor(
-            factor * summary.units, summary.n_rows, float(np.sqrt(summary.eps / 64)), near
-        )
+        error = float(np.sqrt(summary.eps / SAFETY))
+        return Factor(factor * summary.units, summary.n_rows, error, near)
 
 
 def _squares_hold(matrix: Array) -> bool:
