@@ -174,23 +174,22 @@ class _ArrayMap(Transformation):
     name: str
 
     def __post_init__(self) -> None:
-        for array in self._arrays():
+        for array in self.arrays():
             array.setflags(write=False)
 
-    def _arrays(self) -> list[npt.NDArray[Any]]:
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """Return the arrays."""
         return [getattr(self, each.name) for each in fields(self)[1:]]
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and all(
-            map(np.array_equal, self._arrays(), other._arrays())
-        )
+        return type(other) is type(self) and all(map(np.array_equal, self.arrays(), other.arrays()))
 
     def __hash__(self) -> int:
-        return hash(self._arrays()[-1].tobytes())
+        return hash(self.arrays()[-1].tobytes())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through __init__, since a pickled or deep-copied array comes back writable.
-        return type(self), (self.name, *self._arrays())
+        return type(self), (self.name, *self.arrays())
 
 
 @dataclass(frozen=True, eq=False)

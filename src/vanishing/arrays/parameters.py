@@ -4,7 +4,6 @@ True and False are refused. They count as 1 and 0 in Python, so ``tol=True`` wou
 of 1, and ``max_degree=False`` no degree at all.
 """
 
-from collections.abc import Callable, Mapping
 from math import isfinite
 from operator import index
 from typing import Any
@@ -40,18 +39,3 @@ def check_real(name: str, value: Any, *, zero: bool) -> float:
             f"{name} must be a finite {'number ≥ 0' if zero else 'positive number'}, got {value!r}"
         )
     return number
-
-
-def resolve_choice(
-    name: str, choice: Any, known: Mapping[str, Callable[[], Any]], kind: type, described: str
-) -> Any:
-    """Return what the name of a choice stands for, or the choice itself if it is of a kind."""
-    if isinstance(choice, str):
-        if choice not in known:
-            raise ValueError(f"{name} must be one of {list(known)}, got {choice!r}")
-        return known[choice]()
-    if not isinstance(choice, kind):
-        raise TypeError(
-            f"{name} must be one of {list(known)} or {described}, got {type(choice).__name__}"
-        )
-    return choice

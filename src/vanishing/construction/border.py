@@ -14,7 +14,7 @@ import numpy as np
 
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.arrays.parameters import check_real, resolve_choice
+from vanishing.arrays.parameters import check_real
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
@@ -26,7 +26,7 @@ from vanishing.construction.loop import (
     run_degrees,
 )
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.passes import Pass, Reduction, find_ranges
+from vanishing.construction.passes import Pass, Reduction, find_ranges, resolve_choice
 from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis

@@ -57,10 +57,10 @@ def bound_trusted_error(unit: float) -> float:
 
     Up to half of the digits, errors are those of the data itself: a relation that holds to that
     accuracy is called exact, without a warning. Coarse arithmetic (Gram matrices, single
-    precision) has fewer digits to spare: it is trusted up to its bound on rounding errors, and the
-    safety of that once more.
+    precision) has fewer digits to spare: it is trusted up to its bound on rounding errors, and half
+    of the bits of its safety more.
     """
-    return max(SAME, SAFETY**2 * unit)
+    return max(SAME, CLOSELY * SAFETY * unit)
 
 
 class RankMargin(NamedTuple):

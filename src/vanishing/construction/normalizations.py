@@ -23,9 +23,9 @@ from vanishing.arrays.namespace import (
     move_to_numpy,
     namespace,
 )
-from vanishing.arrays.parameters import resolve_choice
 from vanishing.construction.candidates import EPS, Coordinates, Form, RecalledSource, Stage
 from vanishing.construction.gsvd import estimate_condition
+from vanishing.construction.passes import resolve_choice
 from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
 from vanishing.polynomials.monomials import (

@@ -4,7 +4,7 @@ Two reductions give R with R'R = mean of (values)(values)'. TSQR keeps every dig
 takes one symmetric product per block and loses half of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -32,7 +32,6 @@ from vanishing.arrays.namespace import (
     namespace,
     promote_dtypes,
 )
-from vanishing.arrays.parameters import resolve_choice
 from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY, SAME
 
@@ -270,6 +269,21 @@ class Reduction(Protocol):
 
     def resolve(self, summary: Any) -> Factor:
         """Turn a summary into a triangular factor."""
+
+
+def resolve_choice(
+    name: str, choice: Any, known: Mapping[str, Callable[[], Any]], kind: type, described: str
+) -> Any:
+    """Return what the name of a choice stands for, or the choice itself if it is of a kind."""
+    if isinstance(choice, str):
+        if choice not in known:
+            raise ValueError(f"{name} must be one of {list(known)}, got {choice!r}")
+        return known[choice]()
+    if not isinstance(choice, kind):
+        raise TypeError(
+            f"{name} must be one of {list(known)} or {described}, got {type(choice).__name__}"
+        )
+    return choice
 
 
 def resolve_reduction(reduction: "str | Reduction") -> Reduction:
