@@ -8,6 +8,7 @@ and sets whose extents come near to that are left to the usual way.
 
 import time
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.gsvd import REGULAR, fix_signs
 from vanishing.construction.loop import Construction, DegreeTrace, StopReason
-from vanishing.levels import BLOCK, SAME
+from vanishing.levels import SAME
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement, DegreeBlock
 
@@ -61,8 +62,8 @@ def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Cons
     ``contrasts``: one for each set of points, or one for all of them. None for sets on which
     extents are too small, or the contrast too flat, to be known.
     """
-    # Sets that a thread works on at a time: with the dozen matrices of each in one block.
-    stacked = max(1, BLOCK // (16 * points.means.shape[1] ** 2))
+    # As many stacks as sets in each: one that cannot be factored takes few others along.
+    stacked = max(1, isqrt(len(points)))
 
     def solve(start: int) -> list[Construction | None]:
         some = slice(start, start + stacked)
