@@ -211,7 +211,7 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class BorderState:
     """What the degrees so far hand to the next.
 
     ``terms`` of shape (n_terms, n_features): per degree from 0, the exponents of O. ``places``:
@@ -235,7 +235,7 @@ class State:
     n_rows: float = 0.0
 
     @classmethod
-    def start(cls, n_features: int) -> "State":
+    def start(cls, n_features: int) -> "BorderState":
         """Return the state with nothing but the constant."""
         one, place = np.zeros((1, n_features), dtype=np.intp), np.zeros(1, dtype=np.intp)
         basis = PolynomialBasis(n_features, ())
@@ -287,7 +287,7 @@ def construct_border_basis(
     and the largest value of each column, if they are known.
     """
     construction = settings.construction
-    state = State.start(source.n_features)
+    state = BorderState.start(source.n_features)
     box = None
     if construction.scales_to_box:
         box = scale_to_box(find_ranges(source) if ranges is None else ranges)
@@ -315,7 +315,7 @@ def construct_border_basis(
 # --- Coordinates ----------------------------------------------------------------------------------
 
 
-class Frame(NamedTuple):
+class Units(NamedTuple):
     """Coordinates u = (x - origin) / unit."""
 
     origin: FloatArray
@@ -334,7 +334,7 @@ class Frame(NamedTuple):
         return bounds
 
 
-def scale_to_box(ranges: FloatArray) -> Frame:
+def scale_to_box(ranges: FloatArray) -> Units:
     """Return coordinates in which all columns reach from -1 to 1.
 
     ``ranges`` of shape (2, n_features): the least and the largest value of each column.
@@ -343,10 +343,10 @@ def scale_to_box(ranges: FloatArray) -> Frame:
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
     # The rounding errors of a constant column are those of its value.
     unit = np.where(unit > 0, unit, np.abs(origin))
-    return Frame(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
+    return Units(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
 
 
-def choose_frame(R: FloatArray, relative_error: float) -> Frame:
+def choose_frame(R: FloatArray, relative_error: float) -> Units:
     """Return coordinates of size about 1, by R of [1 x].
 
     Units are powers of two, and origins are round multiples of them, so that the coefficients of
@@ -360,7 +360,7 @@ def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
     size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
     unit = np.ldexp(1.0, np.frexp(size)[1])
-    return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
+    return Units(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ class BorderStage(Stage):
 
 
 def measure_columns(
-    stage: BorderStage, state: State, normalization: Normalization | None, frame: Frame | None
+    stage: BorderStage, state: BorderState, normalization: Normalization | None, frame: Units | None
 ) -> Columns:
     """Pass over X, and over Y or X again if the normalization needs it.
 
@@ -448,13 +448,13 @@ def measure_columns(
 
 
 def grow(
-    state: State,
+    state: BorderState,
     border: Border,
     source: SampleSource,
     contrast: SampleSource | None,
     settings: BorderSettings,
-    box: Frame | None,
-) -> tuple[State, DegreeTrace]:
+    box: Units | None,
+) -> tuple[BorderState, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed.
 
     ``box``: the coordinates to use, if they are given.
@@ -479,7 +479,7 @@ def grow(
     if stage.degree == 1:
         frame = choose_frame(stage.on_points.R, stage.on_points.relative_error)
         if box is not None:
-            frame = Frame(box.origin[border.left], box.unit[border.left])
+            frame = Units(box.origin[border.left], box.unit[border.left])
     columns = measure_columns(stage, state, settings.normalization, frame)
     construction = settings.construction
     found, sequence = sort_out(
@@ -514,7 +514,13 @@ def grow(
 
 
 def _make_block(
-    state: State, border: Border, found: Found, n_lower: int, frame: Frame | None, *, full: bool
+    state: BorderState,
+    border: Border,
+    found: Found,
+    n_lower: int,
+    frame: Units | None,
+    *,
+    full: bool,
 ) -> DegreeBlock:
     """Write the polynomials as C V with C = C_pre - F L.
 
@@ -551,7 +557,7 @@ def _make_block(
 
 
 def _advance(
-    state: State,
+    state: BorderState,
     border: Border,
     found: Found,
     columns: Columns,
@@ -560,7 +566,7 @@ def _advance(
     n_rows: float,
     *,
     full: bool,
-) -> State:
+) -> BorderState:
     """Return the state after a degree."""
     n_border, n_before, n_lower = len(border.exponents), len(state.rms), len(state.places)
     own = columns.rms[-n_border:], columns.shift[-n_border:]
@@ -572,7 +578,7 @@ def _advance(
         places = n_before + border.left[kept]
         kept = np.argsort(border.left)
     numbers = [each.number for each in found.generators]
-    return State(
+    return BorderState(
         basis=PolynomialBasis(state.basis.n_features, (*state.basis.blocks, block)),
         terms=(*state.terms, border.exponents[found.joined]),
         places=np.append(state.places, places),

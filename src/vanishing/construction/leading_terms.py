@@ -37,7 +37,7 @@ from vanishing.polynomials.order_ideal import Border
 class Columns:
     """What is known of the terms of O and of the border, one after the other, on X.
 
-    ``R`` of shape (n_rows, n_columns): upper triangular. ``rms``, ``shift``: as in ``State``.
+    ``R`` of shape (n_rows, n_columns): upper triangular. ``rms``, ``shift``: as in ``BorderState``.
     ``error``: size of the rounding errors. ``terms``: size of the factors of each product, which
     may be large in different places. ``expected``: what a fit left of a divisor, one degree below.
     ``on_contrast``: whether the form measures values on a contrast, where polynomials may be zero,
