@@ -31,7 +31,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
-from vanishing.levels import ROUNDING, SAFETY, SAME
+from vanishing.levels import LONG_SUM, ROUNDING, SAFETY, SAME
 from vanishing.polynomials.monomials import CANCELLED
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
@@ -57,10 +57,9 @@ def bound_trusted_error(unit: float) -> float:
 
     Up to half of the digits, errors are those of the data itself: a relation that holds to that
     accuracy is called exact, without a warning. Coarse arithmetic (Gram matrices, single
-    precision) has fewer digits to spare: it is trusted up to its bound on rounding errors, and half
-    of the bits of its safety more.
+    precision) has fewer digits to spare: it is trusted up to the errors of a long sum in it.
     """
-    return max(SAME, CLOSELY * SAFETY * unit)
+    return max(SAME, LONG_SUM / ROUNDING * unit)
 
 
 class RankMargin(NamedTuple):
