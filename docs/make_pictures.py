@@ -258,6 +258,18 @@ def basis():
     save(BasisDisplay.from_estimator(ideal, X, feature_names=names), "plots_basis")
 
 
+def law():
+    rng = np.random.default_rng(0)
+    m, v = rng.uniform(1, 5, (2, 500))
+    X = np.column_stack([m, v, m * v**2 / 2])
+    X += 0.01 * X.std(axis=0) * np.random.default_rng(1).normal(size=X.shape)
+    laws = discover(X, ["m", "v", "E"])
+    X[[17, 240], 2] *= [1.6, 0.5]
+    figure = laws.plot(X)[0, 0].figure
+    figure.set_size_inches(6.5, 4.6)
+    figure.savefig(OUTPUT / "plots_law.png", dpi=100, metadata={"Software": None})
+
+
 def christoffel():
     """Draw the support that is found at three degrees."""
     X = make_variety("lemniscate", 1000, noise=0.05)
@@ -358,6 +370,7 @@ if __name__ == "__main__":
         space,
         spectrum,
         basis,
+        law,
         christoffel,
         report,
         thumbnails,

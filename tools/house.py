@@ -10,9 +10,10 @@ imports that go up.
 
 Counts numbers, too. A numeric constant is a name in capitals at the top of a module whose value
 contains a number and no string; names that are assigned together count one by one. Those of layouts
-and protocols, in ``app/`` and ``plotting/``, are part of the first of the two counts alone. Numeric
-class attributes, default arguments and dictionaries of numbers are counted apart, and so are
-numbers in comparisons other than 0, 1, 2 and 1/2. ``--numbers`` lists the constants.
+and protocols, in ``app/``, ``plotting/`` and the files that draw laws, are part of the first of the
+two counts alone. Numeric class attributes, default arguments and dictionaries of numbers are
+counted apart, and so are numbers in comparisons other than 0, 1, 2 and 1/2. ``--numbers`` lists the
+constants.
 """
 
 import argparse
@@ -50,6 +51,9 @@ AIMS = {
 }
 #: Numbers in comparisons that need no reason.
 PLAIN = {0, 1, 2, 0.5}
+
+#: Where numbers are those of layouts and protocols.
+DRAWN = ("app/", "plotting/", "style.py", "laws/picture.py")
 
 #: Run in a fresh interpreter; prints the number of our files in which a frame ran.
 TRACED = """
@@ -180,7 +184,7 @@ def count_numbers() -> dict[str, int]:
     counts = {
         "numeric constants": len(constants),
         "numeric constants outside app, plotting": sum(
-            not path.startswith(("app/", "plotting/")) for path, _, _ in constants
+            not path.startswith(DRAWN) for path, _, _ in constants
         ),
         "names of constants with several values": sum(len(each) > 1 for each in values.values()),
         "numeric class attributes": 0,

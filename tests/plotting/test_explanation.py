@@ -15,7 +15,7 @@ from vanishing import VanishingDetector
 from vanishing.equations.text import shorten_name
 from vanishing.explain import BrokenEquation, Explanation
 from vanishing.plotting import ExplanationDisplay
-from vanishing.plotting.style import LESS, MORE, diverging_colors
+from vanishing.style import LESS, MORE, diverging_colors
 
 
 @pytest.fixture(autouse=True)

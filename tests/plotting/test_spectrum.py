@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from vanishing import VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.plotting import SpectrumDisplay
-from vanishing.plotting.style import INK, LESS, LOWEST_DRAWN
+from vanishing.style import INK, LESS, LOWEST_DRAWN
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ def element(tag: str, *children: Child, **attributes: Any) -> Element:
     for name, value in attributes.items():
         if value is not None and value is not False:
             written = name.rstrip("_").replace("_", "-")
-            made.set(written, "" if value is True else _clean(str(value)))
+            made.set(written, "" if value is True else clean(str(value)))
     append(made, *children)
     return made
 
@@ -50,9 +50,9 @@ def append(parent: Element, *children: Child) -> None:
         elif isinstance(child, list | tuple):
             append(parent, *child)
         elif len(parent):
-            parent[-1].tail = (parent[-1].tail or "") + _clean(str(child))
+            parent[-1].tail = (parent[-1].tail or "") + clean(str(child))
         else:
-            parent.text = (parent.text or "") + _clean(str(child))
+            parent.text = (parent.text or "") + clean(str(child))
 
 
 def render(root: Element) -> str:
@@ -60,7 +60,8 @@ def render(root: Element) -> str:
     return ElementTree.tostring(root, encoding="unicode", method="html")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """Replace characters that no page may hold."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 

@@ -93,6 +93,8 @@ class Fix:
         if np.isnan(self.value):
             rounded = fix if self.decimals is None else round(fix, self.decimals)
             return repr(self.text) if self.text else "missing", as_given(rounded)
+        if self.decimals is not None and round(fix, self.decimals) == self.value:
+            return as_given(self.value), as_given(self.value)  # not 1942.38 to 1942.37999
         return changed_number(self.value, fix, self.decimals)
 
     @property
@@ -563,6 +565,12 @@ class Model:
         values, _, deviations = self.measure([k], X, without)
         return np.asarray(values[0] / deviations[0])
 
+    def find_limits(self, k: int, X: FloatArray) -> FloatArray:
+        """Return how far each row may be off a law by rounding or noise."""
+        if self.laws[k].resolution is not None:
+            return tolerate(self.laws[k], X, self.coarser)
+        return np.asarray(self.threshold * self.measure([k], X)[2][0])
+
     def scores(self, X: FloatArray) -> FloatArray:
         """Return the scores of all laws, shape (n_rows, n_laws); 0 where a cell is missing."""
         known = np.where(np.isnan(X), 0.0, X)
@@ -663,7 +671,7 @@ class Checker(Model):
         """
         found: list[BrokenRow] = []
         unchecked: list[int] = []
-        checker = self._read_units(X) if self.laws else self
+        checker = self.read_units(X) if self.laws else self
         n_block = max(BLOCK // max(len(self.laws) * X.shape[1], 1), 1)
         for start in range(0, len(X) if self.laws else 0, n_block):
             block = X[start : start + n_block]
@@ -682,7 +690,7 @@ class Checker(Model):
                 callback(start + len(block))
         return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X), tuple(unchecked))
 
-    def _read_units(self, X: FloatArray) -> "Checker":
+    def read_units(self, X: FloatArray) -> "Checker":
         """Return a checker that knows how many digits the rows have."""
         complete = X[~np.isnan(X).any(axis=1)]
         if not len(complete):

@@ -196,7 +196,7 @@ class _JoinedChecker(Checker):
 
     def read_digits(self, joined: FloatArray) -> "_JoinedChecker":
         """Return a checker that knows how many digits the rows have."""
-        return self._read_units(joined)  # type: ignore[return-value]
+        return self.read_units(joined)  # type: ignore[return-value]
 
     def examine(self, x: FloatArray, row: int, name: Any) -> Iterator[BrokenRow]:
         """Yield what is missing in a row, and what is broken."""

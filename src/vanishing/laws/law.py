@@ -39,6 +39,18 @@ class Support(NamedTuple):
         )
 
 
+class Prediction(NamedTuple):
+    """One side of a law in each row, and what the other side says of it.
+
+    ``slope`` is the derivative of the law's polynomial by the side that is measured.
+    """
+
+    name: str
+    measured: FloatArray
+    predicted: FloatArray
+    slope: FloatArray
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Law:
     """A polynomial of the columns that is zero in every row, up to noise.
@@ -326,6 +338,51 @@ class Law:
         array of shape (n_rows,)
         """
         return np.asarray(self.evaluate_terms(X) @ self.coefficients)
+
+    def predict(self, X: FloatArray) -> "Prediction":
+        """Compare one side of the law, as it is measured, with what the other side says it is.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        Prediction
+            Of a single column, if the law can be written as one.
+        """
+        terms = self.evaluate_terms(X) * self.coefficients
+        if self.is_product:
+            columns = np.flatnonzero(self.involved)
+            lead = columns[-1] if self.target is None else self.names.index(self.target)
+            assert self.logs is not None
+            own = float(self.coefficients[self.logs[:, lead]].sum())
+            rest = (terms[:, ~self.logs[:, lead]].sum(axis=1)) / -own
+            predicted = np.exp(rest)
+            return Prediction(self.names[lead], X[:, lead], predicted, own / predicted)
+        sides = self._split()
+        is_constant = [not self._letters[side].any() for side in sides]
+        left = sides[0]
+        if any(is_constant):
+            # Of x^2 + y^2 = 1, the term that varies most against all others.
+            spreads = np.nan_to_num(np.nanstd(terms, axis=0))
+            left = [int(np.argmax(spreads))]
+        single = len(left) == 1 and self._letters[left[0]].any()
+        slope = float(self.coefficients[left[0]]) if single else 1.0
+        others = [i for i in range(len(self.coefficients)) if i not in left]
+        name = self.write_terms(left, 1.0)
+        if single:
+            letters = list(map(plain_symbol, self.names))
+            letters += [f"log({each})" for each in letters]
+            powers = self._letters[left[0]].tolist()
+            name = LAW.write_terms(
+                [Term(False, "", [(letters[j], power) for j, power in enumerate(powers) if power])]
+            )
+        elif all(self.coefficients[i] < 0 for i in left):
+            slope, name = -1.0, self.write_terms(left, -1.0)
+        measured = terms[:, left].sum(axis=1) / slope
+        predicted = terms[:, others].sum(axis=1) / -slope
+        return Prediction(name, measured, predicted, np.full(len(terms), slope))
 
     def evaluate_terms(self, X: FloatArray) -> FloatArray:
         """Evaluate the terms without their coefficients.

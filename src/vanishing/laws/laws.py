@@ -349,39 +349,50 @@ class Laws(Equations):
         whole = "the values" if self.proportional else "a column's spread"
         return f"noise {100 * self.noise:.2g} % of {whole}"
 
-    def plot(self, X: Any, *, ax: Any = None) -> Any:
-        """Draw how far each row is from each law, in standard deviations of its noise.
+    def plot(
+        self, X: Any, *, which: Sequence[int] | None = None, axes: Any = None, titles: bool = True
+    ) -> Any:
+        """Draw each law on the rows of a table: measured against predicted, and the difference.
+
+        A grey band shows how far noise and rounding may move a row. Rows that break a law are
+        marked, and those that are furthest off are named; rows beyond the axes are triangles at
+        their edge. Of many sound rows, some are drawn.
 
         Parameters
         ----------
         X : table with the columns of the laws
-        ax : matplotlib axes, optional
+        which : sequence of int, optional
+            Places of the laws to draw; by default those of the first twelve.
+        axes : array of matplotlib axes of shape (n_laws, 2), optional
+            By default those of a new figure.
+        titles : bool, default=True
+            Whether laws are written above their pictures.
 
         Returns
         -------
-        matplotlib axes
+        array of matplotlib axes of shape (n_laws, 2)
+            For each law, those of the values and, below, of the differences.
         """
-        plt = import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
-        if ax is None:
-            _, ax = plt.subplots(figsize=(7, 0.8 + 0.6 * max(len(self.equations), 1)))
+        import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
+        from vanishing.laws.picture import MOST_LAWS, Panel, draw_laws
+
         table = take_table(X)
         values = self._derive(self._take_columns(table, X), table)
-        checker = self._checker
-        for k, law in enumerate(self.equations):
-            scores = np.abs(checker.score(k, values))
-            height = k + np.random.default_rng(0).uniform(-0.3, 0.3, len(scores))
-            broken = scores > checker.threshold
-            shown = np.clip(scores, 1e-2, None)
-            ax.scatter(shown[~broken], height[~broken], s=6, color="0.6", linewidths=0)
-            ax.scatter(shown[broken], height[broken], s=16, color="tab:red", linewidths=0)
-            place = {"transform": ax.get_yaxis_transform(), "fontsize": "small"}
-            ax.text(0.01, k + 0.36, str(law), parse_math=False, **place)
-        if self.equations:
-            ax.axvline(checker.threshold, color="0.3", linewidth=0.8, linestyle="--")
-        ax.set(xscale="log", xlabel="distance from the law, in standard deviations", yticks=[])
-        ax.set_ylim(len(self.equations) - 0.3, -0.6)
-        ax.set_title(self.summary(), fontsize="medium", loc="left")
-        return ax
+        names = np.array(table.row_names, dtype=object)
+        if self.totals:  # rows that are checked as such
+            kept = np.setdiff1d(
+                np.arange(len(values)), [each.row for each in _find_totals(table).rows]
+            )
+            values, names = values[kept], names[kept]
+        checker = self._checker.read_units(values)
+        places = range(len(self.equations))[:MOST_LAWS] if which is None else which
+        with np.errstate(all="ignore"):
+            panels = [
+                Panel.of(self.equations[k], values, checker.find_limits(k, values)) for k in places
+            ]
+        is_part = which is None and len(self.equations) > MOST_LAWS
+        title = f"{self.summary()} The first {MOST_LAWS} are drawn." if is_part else self.summary()
+        return draw_laws(panels, names, axes, title=title if titles else None)
 
 
 def _find_totals(table: NumericTable) -> Totals:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.text import number, shorten_names
 from vanishing.explain.record import TYPICAL, Bar, BrokenEquation, Explanation
-from vanishing.plotting.style import (
+from vanishing.style import (
     CELL,
     INK,
     LABELS,

@@ -10,7 +10,9 @@ from vanishing.construction.loop import DegreeTrace
 from vanishing.data.inputs import get_feature_names
 from vanishing.equations.sizes import N_POINTS
 from vanishing.equations.text import number, shorten_name
-from vanishing.plotting.style import (
+from vanishing.plotting.models import fitted_ideal, points_of
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.style import (
     CELL,
     INK,
     LABELS,
@@ -27,14 +29,11 @@ from vanishing.plotting.style import (
     TITLE_SIZE,
     WIDE_SIDE,
     draw_two_spines,
-    fitted_ideal,
     legend_entry,
     new_axes,
-    points_of,
     pyplot,
     write_legend,
 )
-from vanishing.polynomials.basis import PolynomialBasis
 
 # --- BasisDisplay: numbers, extents and variables -------------------------------------------------
 

@@ -13,7 +13,10 @@ from vanishing.data.inputs import get_feature_names
 from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.levels import SAME
-from vanishing.plotting.style import (
+from vanishing.plotting.models import fitted_ideal, points_of
+from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import variable_names
+from vanishing.style import (
     FAINT,
     INK,
     LABELS,
@@ -27,16 +30,12 @@ from vanishing.plotting.style import (
     STROKES,
     WIDE_SIDE,
     draw_two_spines,
-    fitted_ideal,
     legend_entry,
     new_axes,
-    points_of,
     pyplot,
     same_units,
     write_legend,
 )
-from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import variable_names
 
 # --- Zero sets in the plane: contours, and the regions of either sign -----------------------------
 

@@ -78,7 +78,7 @@ def test_axes_are_in_units_of_the_data(view):
         ("name,age\nAda,36\nAlan,41\n", "only 'age' is one"),
         ("just some words\nand more\n", "no column of numbers"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "not a text file"),
-        (b"PK\x03\x04", "spreadsheet"),
+        (b"PK\x03\x04", "not a readable"),
         ("a,b\n1,2\n" * 1_000_000, "8 MB, at most 5 MB"),
         ("a,b\n,2\n1,\n", "No row has a number in both columns"),
     ],

@@ -28,7 +28,7 @@ def test_laws(page, tmp_path):
     page.open(f"{page.url}/")
     page.click("#sample")
     page.wait_for("!document.getElementById('result').hidden").settle()
-    assert page.text("#verdict") == "60 rows, 9 columns: 3 laws and 2 rows that break them."
+    assert page.text("#verdict") == "60 rows, 9 columns: 3 laws. 2 of 60 rows break a law."
     assert page.texts("td.wrong") == ["8078 7778", "6458 6548"]
     assert page.texts("tr.why .sentence")[0].endswith("7778 would fix it.")
     page.evaluate("document.querySelector('.law').focus()")

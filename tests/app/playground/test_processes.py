@@ -38,6 +38,7 @@ pytestmark = pytest.mark.programs
 def test_unforeseen_errors_say_nothing_of_the_machine(server, monkeypatch):
     async def fail(*_):
         raise RuntimeError(f"secret in {SOURCE}/vanishing/file.py")
+        yield
 
     monkeypatch.setattr(workers.Worker, "ask", fail)
     assert_refused(server.post("fit", fit_request(tol=0.0123)), 500, "internal")
@@ -59,7 +60,7 @@ def test_a_worker_answers_until_its_server_is_gone():
     tables = [
         "number,parity,same,word\n" + "\n".join(rows),
         ",".join("12345"),
-        "PK\x03\x04 not text",
+        "PK\x03\x04 not a table",
     ]
     encoded = [base64.b64encode(text.encode()).decode() for text in tables]
     limits = {"most_columns": 4, "most_rows": 9}
@@ -93,7 +94,7 @@ def test_a_worker_answers_until_its_server_is_gone():
     }
     assert (wide[0], wide[1]["error"]) == (413, "too-many-columns")
     assert binary[0] == 422
-    assert "not text" in binary[1]["message"]
+    assert "not a readable" in binary[1]["message"]
     labels = np.array(gallery[1]["labels"])
     assert gallery[1]["isNormal"] == (labels % 2 == 0).tolist()
     assert sum(turn["loss"] for turn in why[1]["rotations"]) == pytest.approx(why[1]["score"])
@@ -200,7 +201,8 @@ def test_work_of_who_hangs_up_is_not_begun(monkeypatch):
 
     async def count(self, task, arguments, *others):
         asked.append(arguments["degree"])
-        return await ask(self, task, arguments, *others)
+        async for message in ask(self, task, arguments, *others):
+            yield message
 
     monkeypatch.setattr(workers.Worker, "ask", count)
     limits = Limits(**(vars(SLOW) | {"work_seconds": 3, "queue": 2, "queue_seconds": 60}))

@@ -27,7 +27,7 @@ from vanishing.app.cli.console import (
     warnings_as_notes,
 )
 from vanishing.app.cli.help import Command, Group
-from vanishing.app.cli.options import Console, Options
+from vanishing.app.cli.options import Console, Options, describe_option
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
 
@@ -230,7 +230,7 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 each.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=each.default,
-                annotation=Annotated[types[each.name], each.metadata["option"]],
+                annotation=Annotated[types[each.name], describe_option(each)],
             )
             for each in fields(kind)
         ]
@@ -260,8 +260,7 @@ def _version(wanted: bool) -> None:
 
 def _vanishing(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Find the equations that data obeys, and the rows and cells that break them."""

@@ -113,7 +113,7 @@ class Serving(Options):
 
     port: int = option(
         OPTIONS,
-        *("--port", "-p"),
+        "-p",
         default=8765,
         min=0,
         max=2**16 - 1,
@@ -122,7 +122,6 @@ class Serving(Options):
     )
     host: str = option(
         OPTIONS,
-        "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
         help="Address; other machines can connect to any but the default.",

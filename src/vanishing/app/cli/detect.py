@@ -44,13 +44,11 @@ class Detecting(Options):
     """Which anomalies to show."""
 
     anomalous: str | None = option(
-        COLUMNS, "--anomalous", metavar="VALUE", help="Value of --label that marks anomalies."
+        COLUMNS, metavar="VALUE", help="Value of --label that marks anomalies."
     )
-    top: int = option(
-        OUTPUT, "--top", default=10, min=0, metavar="N", help="Rows to list and explain."
-    )
+    top: int = option(OUTPUT, default=10, min=0, metavar="N", help="Rows to list and explain.")
     fail_on_anomaly: bool = option(
-        OUTPUT, "--fail-on-anomaly", default=False, help="Exit with 1 if there are anomalies."
+        OUTPUT, default=False, help="Exit with 1 if there are anomalies."
     )
 
 
@@ -244,22 +242,15 @@ class Explaining(Options):
 
     row: list[str] | None = option(
         OPTIONS,
-        *("--row", "-r"),
+        "-r",
         metavar="NAME",
         help="Number of a row, from 1, or its name with --id; may be repeated.",
         show_default="the row with the largest score",
     )
-    equations: int = option(
-        OUTPUT, "--equations", default=5, min=0, metavar="N", help="Broken equations to list."
-    )
-    features: int = option(
-        OUTPUT, "--features", default=10, min=1, metavar="N", help="Columns to list."
-    )
+    equations: int = option(OUTPUT, default=5, min=0, metavar="N", help="Broken equations to list.")
+    features: int = option(OUTPUT, default=10, min=1, metavar="N", help="Columns to list.")
     picture: str | None = option(
-        OUTPUT,
-        "--picture",
-        metavar="FILE",
-        help="Picture of the first row to draw: .png, .svg or .pdf.",
+        OUTPUT, metavar="FILE", help="Picture of the first row to draw: .png, .svg or .pdf."
     )
 
 

@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.app.cli.console import DataError, ModelError, bar, make_table, out, say, track
-from vanishing.app.cli.equations import (
-    carry_back,
-    equation_texts,
-    tidy_equations,
-    tidy_text,
-)
+from vanishing.app.cli.equations import carry_back, equation_texts, tidy_equations, tidy_text
 from vanishing.app.cli.models import (
     anomaly_scores,
     choose_ideal,
@@ -150,10 +145,7 @@ def _suggest(why: Any) -> str:
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
-    record: dict[str, Any] = {
-        **place_of(table, index),
-        "threshold": threshold_of(detector),
-    }
+    record: dict[str, Any] = {**place_of(table, index), "threshold": threshold_of(detector)}
     if why is None:
         return record | {"score": None, "features": [], "equations": []}
     return record | {

@@ -33,21 +33,17 @@ class FitOptions(Options):
     """What to fit."""
 
     contrast: str | None = option(
-        EQUATIONS,
-        "--contrast",
-        metavar="TABLE",
-        help="Table of points on which the equations should not hold.",
+        EQUATIONS, metavar="TABLE", help="Table of points on which the equations should not hold."
     )
     kind: Kind = option(
         OPTIONS,
-        "--kind",
         default="ideal",
         metavar="KIND",
         help="What to fit: ideal (equations), detector (of anomalies) or classes (features, "
         "with --label).",
     )
     report: str | None = option(
-        OUTPUT, "--report", metavar="FILE", help="HTML page to write, in a single file."
+        OUTPUT, metavar="FILE", help="HTML page to write, in a single file."
     )
 
 

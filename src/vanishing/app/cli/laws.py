@@ -351,11 +351,6 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
             raise DataError(f"{table.where}: {error}") from error
 
 
-def _take_columns(found: Any, table: Any) -> Any:
-    """Return the columns of the laws; those that are mostly missing are not among them."""
-    return table.values[:, [table.shown_names.index(name) for name in found.names]]
-
-
 def _list(found: Any) -> list[Any]:
     """Return laws, or invariants and the laws that hold on all trajectories."""
     return [*found, *getattr(found, "laws", ())]
@@ -491,7 +486,7 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
             path,
             found,
             checked,
-            X=_take_columns(found, table),
+            X=table,
             title=f"Laws of {table.file_name}",
             notes=[as_sentence(each) for each in notes],
         )

@@ -23,9 +23,20 @@ PANELS = (OPTIONS, EQUATIONS, THRESHOLD, COLUMNS, LAYOUT, OUTPUT)
 
 
 def option(panel: str, *names: str, default: Any = None, help: str, **more: Any) -> Any:
-    """Return a field of a group of options; what it takes and its help text are typer's."""
-    described = typer.Option(*names, rich_help_panel=panel, help=help, **more)
-    return field(default=default, metadata={"option": described})
+    """Return a field of a group of options, with the arguments that ``typer.Option`` takes.
+
+    The name is that of the field, after a short one if there is any.
+    """
+    described = {"rich_help_panel": panel, "help": help, **more}
+    return field(default=default, metadata={"names": names, "described": described})
+
+
+def describe_option(given: "Field[Any]") -> Any:
+    """Return what typer takes for a field of a group of options."""
+    names = given.metadata["names"]
+    if not any(name.startswith("--") for name in names):
+        names = (f"--{given.name.replace('_', '-')}", *names)
+    return typer.Option(*names, **given.metadata["described"])
 
 
 def list_choices(choices: Any) -> str:
@@ -48,10 +59,8 @@ class Options:
 class Console(Options):
     """What is said; options of all commands."""
 
-    quiet: bool = option(
-        OUTPUT, "--quiet", "-q", default=False, help="Print no notes and no progress."
-    )
-    debug: bool = option(OUTPUT, "--debug", default=False, help="Show the traceback of an error.")
+    quiet: bool = option(OUTPUT, "-q", default=False, help="Print no notes and no progress.")
+    debug: bool = option(OUTPUT, default=False, help="Show the traceback of an error.")
 
 
 class Reading(Options):
@@ -59,37 +68,33 @@ class Reading(Options):
 
     columns: str | None = option(
         COLUMNS,
-        *("--columns", "-c"),
+        "-c",
         metavar="LIST",
         help="Columns to use: names or numbers from 1, such as speed,3-5.",
     )
-    drop: str | None = option(COLUMNS, "--drop", metavar="LIST", help="Columns to leave out.")
+    drop: str | None = option(COLUMNS, metavar="LIST", help="Columns to leave out.")
     id: str | None = option(
-        COLUMNS, "--id", metavar="COLUMN", help="Column that names the rows; not a feature."
+        COLUMNS, metavar="COLUMN", help="Column that names the rows; not a feature."
     )
     header: bool | None = option(
         LAYOUT, "--header/--no-header", help="Whether the first line of a CSV file contains names."
     )
     delimiter: str | None = option(
-        LAYOUT, "--delimiter", metavar="CHAR", help="Delimiter of a CSV file, or 'tab'."
+        LAYOUT, metavar="CHAR", help="Delimiter of a CSV file, or 'tab'."
     )
     decimal: DecimalOption | None = option(
-        LAYOUT, "--decimal", metavar="CHAR", help="Decimal sign of numbers that are text: . or ,"
+        LAYOUT, metavar="CHAR", help="Decimal sign of numbers that are text: . or ,"
     )
     format: TableFormat | None = option(
-        LAYOUT,
-        "--format",
-        metavar="NAME",
-        help=f"Format of the tables: {list_choices(TableFormat)}.",
+        LAYOUT, metavar="NAME", help=f"Format of the tables: {list_choices(TableFormat)}."
     )
     sheet: str | None = option(
         LAYOUT,
-        "--sheet",
         metavar="NAME",
         help="Sheet of an Excel file; by default the first with a table of numbers, and for laws "
         "and check all of them.",
     )
-    array: str | None = option(LAYOUT, "--array", metavar="NAME", help="Array of an NPZ file.")
+    array: str | None = option(LAYOUT, metavar="NAME", help="Array of an NPZ file.")
 
 
 class Formatted(Options):
@@ -97,7 +102,6 @@ class Formatted(Options):
 
     out_format: OutputFormat | None = option(
         OUTPUT,
-        "--out-format",
         metavar="NAME",
         help=f"Format of the output: {list_choices(OutputFormat)}.",
         show_default="by suffix, else csv",
@@ -109,7 +113,7 @@ class Writing(Formatted):
 
     out: str = option(
         OUTPUT,
-        *("--out", "-o"),
+        "-o",
         default="-",
         metavar="FILE",
         help="Table to write: .csv, .tsv, .parquet, .npy or .npz.",
@@ -120,13 +124,11 @@ class Writing(Formatted):
 class Output(Formatted):
     """What is written besides what is shown."""
 
-    out: str | None = option(
-        OUTPUT, "--out", "-o", metavar="FILE", help="Table to write, or - for a pipe."
-    )
+    out: str | None = option(OUTPUT, "-o", metavar="FILE", help="Table to write, or - for a pipe.")
     report: str | None = option(
-        OUTPUT, "--report", metavar="FILE", help="HTML page to write, in a single file."
+        OUTPUT, metavar="FILE", help="HTML page to write, in a single file."
     )
-    json: bool = option(OUTPUT, "--json", default=False, help="Print one JSON object.")
+    json: bool = option(OUTPUT, default=False, help="Print one JSON object.")
 
 
 class Threshold(Options):
@@ -134,7 +136,6 @@ class Threshold(Options):
 
     contamination: str = option(
         THRESHOLD,
-        "--contamination",
         default="auto",
         metavar="FRACTION",
         help="Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
@@ -143,34 +144,27 @@ class Threshold(Options):
     )
     calibration: float | None = option(
         THRESHOLD,
-        "--calibration",
         metavar="FRACTION",
         help="Fraction of the training rows to hold out, so that --contamination bounds the "
         "rate of false alarms.",
     )
     image_shape: str | None = option(
         OPTIONS,
-        "--image-shape",
         metavar="HxW",
         help="Rows are images of this shape, such as 28x28: use the detector for images.",
     )
-    seed: int = option(OPTIONS, "--seed", default=0, min=0, metavar="N", help="Random seed.")
+    seed: int = option(OPTIONS, default=0, min=0, metavar="N", help="Random seed.")
 
 
 class Equations(Options):
     """Which equations to look for; None where the user does not say."""
 
     degree: int | None = option(
-        EQUATIONS,
-        *("--degree", "-d"),
-        min=1,
-        metavar="N",
-        help="Largest degree.",
-        show_default="2",
+        EQUATIONS, "-d", min=1, metavar="N", help="Largest degree.", show_default="2"
     )
     tol: str | None = option(
         EQUATIONS,
-        *("--tol", "-t"),
+        "-t",
         metavar="NUMBER",
         help="Largest root mean square of an equation on the data, in units of the columns' "
         "spreads if the columns are scaled. 'auto' finds the noise of the data, 'gap' a "
@@ -179,14 +173,13 @@ class Equations(Options):
     )
     normalization: Normalization | None = option(
         EQUATIONS,
-        *("--normalization", "-n"),
+        "-n",
         metavar="NAME",
         help=f"How the size of an equation is measured: {list_choices(Normalization)}.",
         show_default="gradient; contrastive with --contrast",
     )
     construction: Construction | None = option(
         EQUATIONS,
-        "--construction",
         metavar="NAME",
         help=f"How equations are found: {list_choices(Construction)}. All except vca give each "
         "equation its own leading term.",
@@ -194,7 +187,6 @@ class Equations(Options):
     )
     generators: Generators | None = option(
         EQUATIONS,
-        "--generators",
         metavar="NAME",
         help="Which equations to keep: all, or minimal, without those that follow from others.",
         show_default="all",
@@ -216,10 +208,7 @@ class Fitting(Options):
         help="Standardize the columns first; equations are still in the original columns.",
     )
     robust: bool = option(
-        EQUATIONS,
-        "--robust",
-        default=False,
-        help="Leave out rows that break the equations of the rest.",
+        EQUATIONS, default=False, help="Leave out rows that break the equations of the rest."
     )
 
 
@@ -227,57 +216,37 @@ class Compared(Options):
     """What the rows of a table are compared with."""
 
     train: str | None = option(
-        OPTIONS,
-        "--train",
-        metavar="TABLE",
-        help="Table of normal rows.",
-        show_default="the table itself",
+        OPTIONS, metavar="TABLE", help="Table of normal rows.", show_default="the table itself"
     )
     model: str | None = option(
-        OPTIONS,
-        *("--model", "-m"),
-        metavar="FILE",
-        help="Model file of detect --save or fit --save.",
+        OPTIONS, "-m", metavar="FILE", help="Model file of detect --save or fit --save."
     )
 
 
 # --- Options of several commands that are in no group ---------------------------------------------
 
+
+def _shared(panel: str, *names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=panel, help=help, **more)
+
+
 Model = Annotated[
     str,
-    typer.Option(
-        "--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."
+    _shared(
+        OPTIONS, "--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."
     ),
 ]
 SkipMissing = Annotated[
-    bool,
-    typer.Option(
-        "--skip-missing", help="Leave out rows with missing values.", rich_help_panel=COLUMNS
-    ),
+    bool, _shared(COLUMNS, "--skip-missing", help="Leave out rows with missing values.")
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="Column of true labels; not a feature.",
-        rich_help_panel=COLUMNS,
-    ),
+    _shared(COLUMNS, "--label", metavar="COLUMN", help="Column of true labels; not a feature."),
 ]
 Raw = Annotated[
-    bool,
-    typer.Option(
-        "--raw",
-        help="Equations as fitted, not as short as the noise allows.",
-        rich_help_panel=EQUATIONS,
-    ),
+    bool, _shared(EQUATIONS, "--raw", help="Equations as fitted, not as short as the noise allows.")
 ]
 Save = Annotated[
-    str | None,
-    typer.Option(
-        "--save", "-s", metavar="FILE", help="Model file to write.", rich_help_panel=OUTPUT
-    ),
+    str | None, _shared(OUTPUT, "--save", "-s", metavar="FILE", help="Model file to write.")
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, _shared(OUTPUT, "--json", help="Print one JSON object.")]

@@ -36,14 +36,12 @@ class Chosen(Options):
 
     ideal: str | None = option(
         OPTIONS,
-        "--ideal",
         metavar="NAME",
         help="Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
     )
     digits: int | None = option(
         OPTIONS,
-        "--digits",
         min=1,
         max=ALL_DIGITS,
         metavar="N",
@@ -67,21 +65,15 @@ class Showing(Chosen):
     """How to show equations."""
 
     terms: int = option(
-        OPTIONS,
-        "--terms",
-        default=12,
-        min=0,
-        metavar="N",
-        help="Terms of an equation to show, 0 for all.",
+        OPTIONS, default=12, min=0, metavar="N", help="Terms of an equation to show, 0 for all."
     )
     points: str | None = option(
         OPTIONS,
-        "--points",
         metavar="TABLE",
         help="Table of the points: drawn, and used to round the equations.",
     )
     picture: str | None = option(
-        OUTPUT, "--picture", metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
+        OUTPUT, metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
     )
 
 
@@ -190,29 +182,23 @@ class Exporting(Chosen):
     """How to write equations, and where to."""
 
     name: str = option(
-        OPTIONS,
-        "--name",
-        default="evaluate",
-        metavar="NAME",
-        help="Name of the function (python, c).",
+        OPTIONS, default="evaluate", metavar="NAME", help="Name of the function (python, c)."
     )
     dtype: Literal["float32", "float64"] = option(
         OPTIONS,
-        "--dtype",
         default="float32",
         metavar="NAME",
         help="Type of numbers (onnx): float32 or float64.",
     )
     points: str | None = option(
         OPTIONS,
-        "--points",
         metavar="TABLE",
         help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
         "exact ones on its numbers as they are written (rational, computer algebra).",
     )
     out: str = option(
         OUTPUT,
-        *("--out", "-o"),
+        "-o",
         default="-",
         metavar="FILE",
         help="File to write.",
@@ -455,7 +441,7 @@ EXTRAS = {
     "cli": ("typer", "rich", "pyarrow"),
     "symbolic": ("sympy",),
     "plot": ("matplotlib",),
-    "web": ("starlette", "uvicorn", "pyarrow"),
+    "web": ("starlette", "uvicorn", "pyarrow", "matplotlib", "openpyxl"),
     "onnx": ("onnx",),
     "excel": ("openpyxl",),
     "io": ("pyarrow", "zarr"),

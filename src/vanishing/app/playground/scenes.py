@@ -67,13 +67,7 @@ def _on_curve(name: str, n_points: int, noise: float, seed: tuple[int, int]) -> 
 
 
 def fit(
-    *,
-    x: list[Any],
-    y: list[Any],
-    degree: int,
-    normalization: str,
-    tol: float,
-    contrast_tol: float,
+    *, x: list[Any], y: list[Any], degree: int, normalization: str, tol: float, contrast_tol: float
 ) -> dict[str, Any]:
     """Fit both ideals that the page shows side by side, without and with contrast.
 

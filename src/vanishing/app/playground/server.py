@@ -1,6 +1,5 @@
 """The playground's server: routes, guards, connections."""
 
-import asyncio
 import base64
 import errno
 import json
@@ -9,8 +8,9 @@ import sys
 import threading
 import warnings
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from string import Template
@@ -200,10 +200,7 @@ Reader = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
 def create_app(
-    limits: Limits | None = None,
-    *,
-    hosts: Collection[str] = LOOPBACK,
-    any_address: bool = False,
+    limits: Limits | None = None, *, hosts: Collection[str] = LOOPBACK, any_address: bool = False
 ) -> Any:
     """Make the web application of the playground, for your own server.
 
@@ -263,7 +260,7 @@ def create_app(
                 Route(f"/api/{task}", _endpoint(task, read, workers), methods=["POST"])
                 for task, read in _readers(chosen).items()
             ),
-            Route("/api/laws", Search(workers), methods=["POST"]),
+            Route("/api/laws", _search(workers), methods=["POST"]),
             Mount("/static", Files(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
@@ -342,66 +339,48 @@ def _endpoint(task: str, read: Reader, workers: Workers) -> Handler:
         async with workers.take() as worker:
             if await request.is_disconnected():  # browsers hang up when a slider was moved on
                 raise ClientDisconnect
-            status, body = await worker.ask(task, arguments, workers.limits.work_seconds)
+            async for message in worker.ask(task, arguments, workers.limits.work_seconds):
+                status, body = message
         return Response(body, status, media_type="application/json", headers=NO_STORE)
 
     return handle
 
 
-class Search:
-    """ASGI application that finds the laws of a table.
+def _search(workers: Workers) -> Handler:
+    """Return what finds the laws of a table.
 
-    Its answer is a line of JSON for each message about progress, and the laws in the last line; or
+    The answer is a line of JSON for each message about progress, and the laws in the last line; or
     a refusal, which is the last line if it comes late. A client that hangs up ends the search.
     """
+    from starlette.responses import StreamingResponse
 
-    def __init__(self, workers: Workers) -> None:
-        self.workers = workers
+    async def handle(request: Any) -> Any:
+        table = _encode(await read_csv(request, workers.limits), workers.limits)
+        messages = _ask_laws(workers, table)
+        status, first = await anext(messages)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
-        from starlette.requests import Request
+        async def list_lines() -> AsyncIterator[bytes]:
+            yield first + b"\n"
+            try:
+                async for _, body in messages:
+                    yield body + b"\n"
+            except RefusalError as refusal:
+                yield json.dumps(refusal.body()).encode() + b"\n"
+            finally:
+                await messages.aclose()
 
-        limits = self.workers.limits
-        table = _encode(await read_csv(Request(scope, receive), limits), limits)
-        search = asyncio.create_task(self._search(table, send))
-        hanging_up = asyncio.create_task(_wait_for_end(receive))
-        try:
-            await asyncio.wait({search, hanging_up}, return_when=asyncio.FIRST_COMPLETED)
-            if search.done():
-                search.result()
-        finally:
-            for task in (search, hanging_up):
-                task.cancel()
-            await asyncio.gather(search, hanging_up, return_exceptions=True)
+        status = HTTPStatus.OK if status == HTTPStatus.PROCESSING else status
+        return StreamingResponse(list_lines(), status, NO_STORE, "application/x-ndjson")
 
-    async def _search(self, table: dict[str, Any], send: Any) -> None:
-        begun = False
-
-        async def send_line(line: bytes, *, status: int = 200, is_last: bool = False) -> None:
-            nonlocal begun
-            if not begun:
-                begun = True
-                headers = [(b"content-type", b"application/x-ndjson")]
-                headers += [(name.lower().encode(), v.encode()) for name, v in NO_STORE.items()]
-                await send({"type": "http.response.start", "status": status, "headers": headers})
-            body = {"type": "http.response.body", "body": line + b"\n", "more_body": not is_last}
-            await send(body)
-
-        try:
-            async with self.workers.take(is_search=True) as worker:
-                seconds = self.workers.limits.table_seconds
-                status, last = await worker.ask("laws", table, seconds, send_line)
-        except RefusalError as refusal:
-            if not begun:
-                raise
-            status, last = refusal.status, json.dumps(refusal.body()).encode()
-        await send_line(last, status=status, is_last=True)
+    return handle
 
 
-async def _wait_for_end(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+async def _ask_laws(
+    workers: Workers, table: dict[str, Any]
+) -> AsyncGenerator[tuple[int, bytes], None]:
+    async with workers.take(is_search=True) as worker:
+        async for message in worker.ask("laws", table, workers.limits.table_seconds):
+            yield message
 
 
 def make_page(path: str) -> str:

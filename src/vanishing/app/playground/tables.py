@@ -18,7 +18,7 @@ from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
-from vanishing.data.whole_tables import MAGIC, Table, open_table, take_columns
+from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.equations.text import Term, as_given
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.law import Law
@@ -30,13 +30,13 @@ REMEDIES = {
     "decimal": "if that is wrong, write the numbers without thousands separators",
     "delimiter": "correct the row and open the file again",
     "encoding": "save the file as UTF-8",
-    "format": "save the table as CSV, or pass the file to vanishing check on the command line",
+    "format": "save the table as CSV or as an Excel workbook",
     "number": "correct it, or use another unit",
     "text": "leave such columns out of the file",
 }
 #: Rows that are shown besides the broken ones, and broken rows that are explained: what a browser
 #: scrolls without a delay.
-MOST_TABLE_ROWS, MOST_FINDINGS = 500, 200
+MOST_TABLE_ROWS, MOST_FINDINGS = 200, 200
 #: Characters of a text in a cell, which must not push the other columns out of the window.
 LONGEST_TEXT = 60
 #: Decimals up to which the numbers of a column are written with as many each.
@@ -48,7 +48,7 @@ Report = Callable[[dict[str, Any]], object]
 
 
 def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any]:
-    """Find the laws of a table, the content of a CSV file in base64, and the cells that break them.
+    """Find the laws of a table, the content of a file in base64, and the cells that break them.
 
     ``report`` is called with the step of the work, "search" or "check", the share of it that is
     done, and the number of laws found so far.
@@ -91,10 +91,8 @@ class ReadTable(NamedTuple):
 
 
 def _read(content: bytes, most_columns: int) -> ReadTable:
-    if content[:4] in MAGIC:
-        raise _bad_table("The file is not text but a spreadsheet or a binary table", "format")
     with _refusals():
-        opened = open_table(content, where="the table", format="csv")
+        opened = open_table(content, where="the table")
         if opened.n_columns > most_columns:
             raise RefusalError(
                 413,
@@ -113,6 +111,8 @@ def _refusals() -> Iterator[None]:
         yield
     except TableError as error:
         raise _bad_table(error.problem, error.remedy) from error
+    except ImportError as error:  # a package that reads this format
+        raise _bad_table(str(error)) from error
 
 
 def _bad_table(problem: str, remedy: str = "") -> RefusalError:
@@ -120,7 +120,7 @@ def _bad_table(problem: str, remedy: str = "") -> RefusalError:
     return RefusalError(
         422,
         "bad-table",
-        "a CSV file with columns of numbers",
+        "a table with columns of numbers",
         problem,
         as_sentence(helps),
         message=as_sentence(f"{problem}; {helps}" if remedy else problem),
@@ -173,7 +173,7 @@ MOST_GROUPS = 12
 
 
 def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, Any]:
-    """Read the columns of a table, the content of a CSV file in base64.
+    """Read the columns of a table, the content of a file in base64.
 
     Of a larger table, rows at regular distances are taken. A column has numbers if it is numeric,
     and groups if it has few values: "members" are the places of each row's value among them.
@@ -216,51 +216,51 @@ def _refuse_huge(table: Table) -> None:
 
 
 def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
-    found = {each.kind: each.check for each in check.sections()}
+    check = check.ranked()
     findings = [
         _finding(row, kind, as_sentence(sentence))
-        for kind, part in found.items()
+        for kind, _, part in check.sections()
         for row, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
     first = min(MOST_TABLE_ROWS, len(read.table))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
         "summary": laws.summary(),
+        "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
         "notes": [*read.notes, *(f"{note}." for note in laws.notes)],
         "nRows": len(read.table),
         "nBroken": int(check.broken.sum()),
-        "nTexts": len(found.get("text", ())),
-        "nFilled": len(found.get("missing", ())),
-        "nIncomplete": len(check.incomplete),
         "coverage": check.coverage(),
         "nFindings": len(check),
         "namedBy": read.named_by,
         "columns": [
             {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
         ],
-        "laws": [_law(law) for law in laws],
+        "laws": [_law(law, laws) for law in laws],
         "findings": findings,
         "numbers": numbers,
         "rowNames": [read.table.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
-        "report": _report(laws, check),
+        "report": _report(read, laws, check),
     }
 
 
-def _report(laws: Laws, check: Check) -> str:
+def _report(read: ReadTable, laws: Laws, check: Check) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
-        write_laws_report(path, laws, check, title="Laws of a table")
+        write_laws_report(path, laws, check, X=read.table, title="Laws of a table")
         return path.read_text(encoding="utf-8")
 
 
-def _law(law: Law) -> dict[str, Any]:
+def _law(law: Law, laws: Laws) -> dict[str, Any]:
     left, right = law.sides
+    # Of a column that is computed, such as the previous balance by account, those it comes from.
+    sources = [name for each in laws.derived if each.name in law.columns for name in each.needed]
     return {
         "text": str(law),
         "left": [_term(term) for term in left],
         "right": [_term(term) for term in right],
-        "columns": law.columns,
+        "columns": list(dict.fromkeys([*law.columns, *sources])),
         "evidence": law.evidence,
     }
 
@@ -275,6 +275,7 @@ def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:
         "kind": kind,
         "sentence": sentence,
         "laws": found.laws,
+        "totalOf": found.total_of,
         "fixes": [_fix(fix) for fix in found.fixes],
         "alternatives": [_fix(fix) for fix in found.alternatives],
     }

@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -34,9 +34,6 @@ BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from vanishing.app.playground.workers import main; main()"
 )
-
-#: Takes the body of a message about progress.
-OnProgress = Callable[[bytes], Awaitable[object]]
 
 
 class Worker:
@@ -69,27 +66,23 @@ class Worker:
         return worker
 
     async def ask(
-        self,
-        task: str,
-        arguments: dict[str, Any],
-        seconds: float,
-        on_progress: OnProgress | None = None,
-    ) -> tuple[int, bytes]:
-        """Have one task done; return status and body of the answer.
+        self, task: str, arguments: dict[str, Any], seconds: float
+    ) -> AsyncGenerator[tuple[int, bytes], None]:
+        """Have one task done; yield status and body of messages about progress, then the answer.
 
         Raises a refusal if it takes too long, or the process ends.
         """
         assert self.process.stdin is not None
         self.is_ready = False
+        end = asyncio.get_running_loop().time() + seconds
         try:
-            async with asyncio.timeout(seconds):
-                asked = json.dumps({"task": task, "arguments": arguments})
-                self.process.stdin.write(f"{asked}\n".encode())
-                await self.process.stdin.drain()
-                while (answer := await self.read())[0] == HTTPStatus.PROCESSING:
-                    if on_progress is not None:
-                        await on_progress(answer[1])
-                return answer
+            asked = json.dumps({"task": task, "arguments": arguments})
+            self.process.stdin.write(f"{asked}\n".encode())
+            while not self.is_ready:
+                async with asyncio.timeout_at(end):
+                    await self.process.stdin.drain()
+                    message = await self.read()
+                yield message
         except TimeoutError:
             raise RefusalError(
                 504,

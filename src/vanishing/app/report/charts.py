@@ -1,118 +1,126 @@
-"""Charts in SVG, whose colours follow the page: light, dark, or print.
+"""Charts of matplotlib as SVG in the page, whose colours follow it: light, dark, or print.
 
 Most have the width of a phone's screen, so that letters are legible there; wider screens place
 several side by side.
 """
 
-import struct
-import zlib
+import io
+import re
+import warnings
 from base64 import b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from math import ceil, isfinite
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import FloatArray
-from vanishing.equations.mathml import Element, element
-from vanishing.equations.text import number
+from vanishing.arrays.namespace import FloatArray, import_extra
+from vanishing.equations.mathml import Element, clean, element
+from vanishing.equations.text import number, significant
 from vanishing.explain.record import Explanation
-from vanishing.levels import SAME
-from vanishing.plotting.style import LESS, MORE
+from vanishing.style import INK, LESS, MORE, NEUTRAL, NOTE, NOTE_SIZE, draw_two_spines
 
 # --- Charts ---------------------------------------------------------------------------------------
 
-#: Size of a chart, the width of one that takes the whole of a wide screen, and the space around the
-#: axes for names and numbers.
-CHART_WIDTH, CHART_HEIGHT, WIDE_CHART = 360.0, 240.0, 940.0
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 12.0, 36.0, 40.0
+#: Inches: a chart, and one that takes the whole of a wide screen. On the page they are as wide as
+#: their columns, and letters as high as those of the text.
+CHART, WIDE_CHART = (3.6, 2.4), (9.4, 2.4)
 #: Size of a histogram in a table.
 TINY_WIDTH, TINY_HEIGHT = 96.0, 22.0
-#: Characters of a number beside an axis, which has no room for more.
-LONGEST_TICK = 6
 #: Bars of a histogram: each is as wide as a few pixels of a phone.
 BINS = 40
+#: Lines across, on which heights are read off.
+GRID = "#D5D9DF"
+#: What the colours of a drawing are called on the page.
+COLORS = {LESS: "normal", MORE: "anomaly", NEUTRAL: "rest", INK: "ink", NOTE: "note", GRID: "line"}
 
 
-@dataclass(eq=False)
-class Chart:
-    """Axes between the ends x and y, and what is drawn inside of them.
+def draw_chart(
+    paint: Callable[..., None],
+    label: str,
+    *,
+    size: tuple[float, float] = CHART,
+    ratios: tuple[int, ...] = (1,),
+) -> Element:
+    """Return a chart that a function paints on axes of matplotlib, one above the other.
 
-    The label says what the chart shows, for those who do not see it.
+    The label says what it shows, for those who do not see it.
     """
+    import_extra("matplotlib", extra="plot", purpose="a report")
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    x: tuple[float, float]
-    y: tuple[float, float]
-    label: str
-    width: float = CHART_WIDTH
-    marks: list[Element] = field(default_factory=list)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "chart"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # the page has other fonts
+        figure = Figure(figsize=size, layout="constrained")
+        paint(*figure.subplots(len(ratios), height_ratios=ratios, sharex=True, squeeze=False)[:, 0])
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+    return _take_into_page(ElementTree.fromstring(clean(drawn.getvalue())), label)
 
-    def across(self, x: Any) -> Any:
-        """Return where a value of x is drawn."""
-        share = (np.asarray(x, dtype=float) - self.x[0]) / (self.x[1] - self.x[0] or 1.0)
-        return LEFT + np.clip(share, 0.0, 1.0) * (self.width - LEFT - RIGHT)
 
-    def up(self, y: Any) -> Any:
-        """Return where a value of y is drawn."""
-        share = (np.asarray(y, dtype=float) - self.y[0]) / (self.y[1] - self.y[0] or 1.0)
-        return CHART_HEIGHT - BOTTOM - np.clip(share, 0.0, 1.0) * (CHART_HEIGHT - TOP - BOTTOM)
+def _take_into_page(svg: Element, label: str) -> Element:
+    """Return a drawing without what is global: names, fonts, sizes and colours of its own."""
+    used = set(re.findall(r"#([pm]\w+)", ElementTree.tostring(svg, encoding="unicode")))
+    for parent in list(svg.iter()):
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):
+                parent.remove(child)
+    for each in svg.iter():
+        each.tag = each.tag.partition("}")[2]
+        each.attrib = {name.partition("}")[2] or name: value for name, value in each.items()}
+        if each.get("id") not in used:
+            each.attrib.pop("id", None)
+        if style := each.get("style"):
+            style = re.sub(r"font: ([\d.]+px)[^;]*", r"font-size: \1", style)
+            for color, name in COLORS.items():
+                style = style.replace(color.lower(), f"var(--{name})")
+            each.set("style", style)
+    for group in svg.iter("g"):
+        dots = group.findall("use")
+        if len({dot.get("style") for dot in dots}) == 1:  # written once, and no smaller than seen
+            group.set("style", dots[0].get("style", ""))
+            for dot in dots:
+                del dot.attrib["style"]
+                dot.attrib |= {way: f"{float(dot.get(way, 0)):.1f}" for way in "xy"}
+    box = svg.get("viewBox")
+    svg.attrib = {"viewBox": str(box), "role": "img", "aria-label": label}
+    return svg
 
-    def bars(self, edges: FloatArray, heights: FloatArray, kind: str) -> None:
-        """Draw a histogram."""
-        self.marks.append(element("path", d=_bars(self, edges, heights), class_=f"fill {kind}"))
 
-    def line(self, x: Any, y: Any, kind: str) -> None:
-        """Draw a line through points."""
-        points = zip(np.atleast_1d(self.across(x)), np.atleast_1d(self.up(y)), strict=True)
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        self.marks.append(element("polyline", points=path, class_=f"stroke {kind}"))
+def name_axes(ax: Any, across: str, up: str, *, counts: bool = False) -> None:
+    """Write the names of both axes, the upper one where it is read first, and few numbers.
 
-    def upright(self, x: float, name: str) -> None:
-        """Draw a line from bottom to top, with a name beside its upper end."""
-        place = float(self.across(x))
-        self._line(place, place, TOP - 6, CHART_HEIGHT - BOTTOM, "mark")
-        left = place > self.width / 2
-        self.text(place + (3 if left else -3), TOP - 10, name, anchor="end" if left else "start")
+    Those of ``counts`` are whole.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    def text(
-        self, x: float, y: float, words: str, *, anchor: str = "middle", kind: str = ""
-    ) -> None:
-        """Write."""
-        self.marks.append(
-            element("text", words, x=_at(x), y=_at(y), text_anchor=anchor, class_=kind or None)
-        )
+    ax.set_xlabel(across, fontsize=NOTE_SIZE, color=NOTE)
+    # Above the words of ``mark_place``.
+    ax.set_title(up, loc="left", fontsize=NOTE_SIZE, color=NOTE, pad=2 * NOTE_SIZE)
+    ax.tick_params(labelsize=NOTE_SIZE, color=NOTE, labelcolor=INK)
+    ax.tick_params(axis="y", length=0)
+    draw_two_spines(ax)
+    ax.spines["left"].set_visible(False)
+    ax.grid(axis="y", color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+    for axis, most in ((ax.xaxis, 6), (ax.yaxis, 4)):
+        axis.set_major_locator(MaxNLocator(most, integer=counts and axis is ax.yaxis))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value + 0.0, 6)))
 
-    def _line(self, x1: float, x2: float, y1: float, y2: float, kind: str) -> None:
-        ends = {name: _at(each) for name, each in (("x1", x1), ("x2", x2), ("y1", y1), ("y2", y2))}
-        self.marks.append(element("line", **ends, class_=kind))
 
-    def x_axis(self, ticks: Sequence[tuple[float, str]], name: str) -> None:
-        """Draw the axis with its numbers and its name."""
-        base = CHART_HEIGHT - BOTTOM
-        self._line(LEFT, self.width - RIGHT, base, base, "axis")
-        for value, words in ticks:
-            place = float(self.across(value))
-            self._line(place, place, base, base + 4, "axis")
-            self.text(place, base + 16, words)
-        self.text((LEFT + self.width - RIGHT) / 2, CHART_HEIGHT - 6, name, kind="name")
-
-    def y_axis(self, ticks: Sequence[tuple[float, str]], name: str) -> None:
-        """Draw faint lines across, with numbers; the name is above. Called before anything else."""
-        for value, words in ticks:
-            place = float(self.up(value))
-            self._line(LEFT, self.width - RIGHT, place, place, "grid")
-            self.text(LEFT - 5, place + 4, words, anchor="end")
-        self.text(2, 11, name, anchor="start", kind="name")
-
-    def svg(self) -> Element:
-        """Return the chart."""
-        box = f"0 0 {self.width:g} {CHART_HEIGHT:g}"
-        kind = "wide" if self.width > CHART_WIDTH else None
-        return element(
-            "svg", self.marks, viewBox=box, role="img", aria_label=self.label, class_=kind
-        )
+def mark_place(ax: Any, place: float, words: str) -> None:
+    """Draw a line from bottom to top, with words beside its upper end."""
+    ax.axvline(place, color=INK, linewidth=1.2, linestyle=(0, (4, 2)))
+    low, high = ax.get_xlim()
+    is_right = place > (low + high) / 2
+    ax.annotate(
+        words, (place, 1), xycoords=ax.get_xaxis_transform(), xytext=(-4 if is_right else 4, 4),
+        textcoords="offset points", ha="right" if is_right else "left", fontsize=NOTE_SIZE,
+        color=INK,
+    )  # fmt: skip
 
 
 def tiny_histogram(
@@ -144,42 +152,6 @@ def tiny_histogram(
         marks.append(element("path", d=steps, class_="stroke train"))
     box = f"0 0 {TINY_WIDTH:g} {TINY_HEIGHT:g}"
     return element("svg", marks, viewBox=box, class_="tiny", aria_hidden="true")
-
-
-def round_ticks(low: float, high: float, most: int = 5) -> list[tuple[float, str]]:
-    """Return round numbers between two ends, and how to write them.
-
-    ``matplotlib.ticker.MaxNLocator`` finds the same numbers in three of four cases, others that do
-    as well in the fourth, and takes 0.25 s to import; its formatter cannot write single numbers.
-    """
-    if not high > low:
-        return [(low, number(low, ".4g"))]
-    power = 10.0 ** np.floor(np.log10((high - low) / most))
-    step = next(k * power for k in (1, 2, 5, 10) if (high - low) / (k * power) <= most)
-    first, last = np.ceil(low / step - SAME), np.floor(high / step + SAME)
-    values = [float(k * step) for k in np.arange(first, last + 1)]
-    digits = max(0, -int(np.floor(np.log10(step) + SAME)))
-    largest = max(abs(low), abs(high))
-    if len(f"{largest:.{digits}f}") > LONGEST_TICK:
-        needed = int(np.floor(np.log10(largest)) - np.floor(np.log10(step) + SAME)) + 1
-        return [(value, number(value, f".{needed}g")) for value in values]
-    return [(value, number(round(value, digits) + 0.0, f".{digits}f")) for value in values]
-
-
-def _bars(chart: Chart, edges: FloatArray, heights: FloatArray) -> str:
-    base = CHART_HEIGHT - BOTTOM
-    paths = []
-    for start, stop, height in zip(
-        chart.across(edges[:-1]), chart.across(edges[1:]), chart.up(heights), strict=True
-    ):
-        if height < base:
-            gap = min(1.0, (stop - start) / 4)  # narrow bars would be lost in their gaps
-            paths.append(f"M{start:.1f} {base:g}V{height:.1f}H{stop - gap:.1f}V{base:g}z")
-    return "".join(paths)
-
-
-def _at(place: float) -> str:
-    return f"{place:.1f}"
 
 
 # --- Pictures of images, in the page itself -------------------------------------------------------
@@ -237,7 +209,10 @@ def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
 def _panel(pixels: Pixels, alt: str, caption: str) -> Element:
     height, width = pixels.shape[:2]
     scale = ceil(PICTURE_SIDE / max(height, width))
-    source = "data:image/png;base64," + b64encode(png(pixels)).decode()
+    content = io.BytesIO()
+    save = import_extra("matplotlib.image", extra="plot", purpose="a report of images").imsave
+    save(content, pixels, format="png")
+    source = "data:image/png;base64," + b64encode(content.getvalue()).decode()
     image = element("img", src=source, alt=alt, width=scale * width, height=scale * height)
     return element("figure", image, element("figcaption", caption))
 
@@ -258,18 +233,3 @@ def _heat(added: FloatArray) -> Pixels:
     more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
     colors = np.where((added > 0)[..., None], more, less)
     return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
-
-
-def png(pixels: Pixels) -> bytes:
-    """Write pixels of shape (height, width, 4), red, green, blue and opacity, as PNG."""
-
-    def chunk(name: bytes, content: bytes) -> bytes:
-        checked = name + content
-        return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
-
-    height, width = pixels.shape[:2]
-    # 8 bits, colours with opacity; every line begins with the filter "none".
-    header = struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0)
-    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body

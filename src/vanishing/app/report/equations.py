@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from vanishing.app.report.charts import BINS, Chart
+from vanishing.app.report.charts import BINS, draw_chart, mark_place, name_axes
 from vanishing.app.report.content import (
     figure,
     fold,
@@ -35,6 +35,7 @@ from vanishing.explain.record import Explanation
 from vanishing.explain.view import linear_part
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count
+from vanishing.style import LESS, NEUTRAL
 
 # --- Equations of a detector as formulas, in the columns of the table where that can be read ------
 
@@ -386,24 +387,25 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     low, high = _whole_powers(everything)
     edges = np.linspace(low, high, BINS + 1)
     counts = [np.histogram(each, edges)[0] for each in logs]
-    most = max(1, int((counts[0] + counts[1]).max()))
     found = f"{len(vanishing)} of {format_count(len(vanishing) + len(others), 'direction')} vanish"
     words = f"{name}, degree {steps[0].degree}: {found}"
-    chart = Chart((low, high), (0.0, float(most)), f"Histogram of extents. {words}")
-    chart.y_axis([(0.0, "0"), (float(most), str(most))], "directions")
-    chart.bars(edges, counts[0] + counts[1], "rest")
-    chart.bars(edges, counts[0], "normal")
-    powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
-    ticks = [(float(power), format_power(10.0**power, "g")) for power in powers]
-    chart.x_axis(ticks, "extent")
-    if len(drawn_tols) == 1:
-        chart.upright(drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
-    elif drawn_tols:
-        chart.upright(drawn_tols[0], f"tolerances {format_power(tols[0], '.2g')}")
-        chart.upright(drawn_tols[-1], f"to {format_power(tols[-1], '.2g')}")
+
+    def paint(ax: Any) -> None:
+        ax.stairs(counts[0] + counts[1], edges, fill=True, color=NEUTRAL)
+        ax.stairs(counts[0], edges, fill=True, color=LESS)
+        ax.set(xlim=(low, high), ylim=(0, 1.02 * max(1, (counts[0] + counts[1]).max())))
+        name_axes(ax, "extent", "directions", counts=True)
+        powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
+        ax.set_xticks(powers, [format_power(10.0**power, "g") for power in powers.tolist()])
+        if len(drawn_tols) == 1:
+            mark_place(ax, drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
+        elif drawn_tols:
+            mark_place(ax, drawn_tols[0], f"tolerances {format_power(tols[0], '.2g')}")
+            mark_place(ax, drawn_tols[-1], f"to {format_power(tols[-1], '.2g')}")
+
     n_infinite = sum(step.unbounded for step in steps)
     infinite = f", {n_infinite} of infinite extent" if n_infinite else ""
-    return chart.svg(), words + infinite
+    return draw_chart(paint, f"Histogram of extents. {words}"), words + infinite
 
 
 def _whole_powers(logs: FloatArray) -> tuple[float, float]:

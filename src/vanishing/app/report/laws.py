@@ -5,12 +5,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from vanishing.app.report.charts import CHART, draw_chart
 from vanishing.app.report.content import (
+    LARGE_FOLDED,
+    LARGE_LISTED,
+    figure,
     fold,
     fold_rest,
     format_count,
     list_versions,
     make_table,
+    raise_power,
     summarize_columns,
     write_change,
 )
@@ -22,6 +27,8 @@ from vanishing.equations.text import join
 from vanishing.laws.check import Findings
 from vanishing.laws.table import take_table
 
+#: A number with its standard error, in units of its last digit.
+ERROR = re.compile(r"(?<![\w.])([\d.]+)\((\d+)\)(e[+-]?\d+)?")
 #: What to do where there is no law.
 DETECT = "The command vanishing detect finds rows that are unlike the others."
 
@@ -45,28 +52,29 @@ def write_laws_report(
     check : Check, optional
         What ``laws.check`` found.
     X : table with the columns of the laws, optional
-        For a summary of the columns.
+        For a picture of each law, and a summary of the columns.
     title : str
     notes : sequence of str, optional
         Sentences about the table, such as how its rows are counted.
     """
     check_folder(path)
+    columns = None if X is None else _take_columns(laws, X)
     n_laws = f"{len(laws):,}", "law" if len(laws) == 1 else "laws"
-    figures = [(f"{laws.n_rows:,}", "rows"), (f"{len(laws.names):,}", "columns"), n_laws]
-    sections = [("laws", "Laws", _laws_section(laws))]
+    counts = [(f"{laws.n_rows:,}", "rows"), (f"{len(laws.names):,}", "columns"), n_laws]
+    sections = [("laws", "Laws", _laws_section(laws, X))]
     lead = [laws.summary()]
     if check is not None:
         found = check.ranked().sections()
         sections[:0] = [(each.kind, each.title, _cells_section(each)) for each in found]
         if check.coverage():  # otherwise, only cells that are not numbers were looked for
             sections[-1][2].insert(0, element("p", *lead))
-            figures, lead = [*_count(check), n_laws], [check.summary()]
+            counts, lead = [*_count(check), n_laws], [check.summary()]
         else:
             lead += [check.verdict()] * bool(check.rows) + [DETECT] * (not len(laws))
-    if X is not None:
-        sections.append(("data", "Data", summarize_columns(_take_columns(laws, X), laws.names)))
+    if columns is not None:
+        sections.append(("data", "Data", summarize_columns(columns, laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
-    write_page(path, title, " ".join(lead), figures, sections, notes=notes)
+    write_page(path, title, " ".join(lead), counts, sections, notes=notes)
 
 
 def _count(check: Any) -> list[tuple[str, str]]:
@@ -91,7 +99,7 @@ def _take_columns(laws: Any, X: Any) -> FloatArray:
     return table.values[:, [table.names.index(name) for name in laws.names]]
 
 
-def _laws_section(laws: Any) -> list[Element]:
+def _laws_section(laws: Any, X: Any) -> list[Element]:
     items = [
         element(
             "li",
@@ -110,19 +118,56 @@ def _laws_section(laws: Any) -> list[Element]:
         rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]
         parts += [element("h3", "Total rows"), element("ul", rows)]
     parts += [element("p", f"Note: {note}.", class_="note") for note in laws.notes]
-    return parts
+    return parts if X is None or not items else [*parts, *_draw_laws(laws, X)]
+
+
+def _draw_laws(laws: Any, X: Any) -> list[Element]:
+    """Return a picture of each law on the rows, the first of them at once."""
+    drawn = list(laws)[: LARGE_LISTED + LARGE_FOLDED]
+    painted: list[Element] = []
+    for k, law in enumerate(drawn):
+        label = f"Measured against predicted: {law}"
+        chart = draw_chart(
+            lambda *axes, k=k: laws.plot(X, which=[k], axes=[axes], titles=False),
+            label,
+            size=(CHART[0], CHART[0]),
+            ratios=(3, 2),
+        )
+        painted.append(figure(chart, [f"{k + 1}. ", _write_law(str(law))]))
+    words = (
+        "Each dot is a row. The line is where the law holds, and the grey band is what noise and "
+        "rounding explain; below is the difference. Rows that break the law are orange diamonds, "
+        "or triangles where they are beyond the axes."
+    )
+    return [
+        element("h3", "Measured and predicted"),
+        element("p", words, class_="note"),
+        *fold_rest(
+            painted, lambda some, _: element("div", list(some), class_="charts"), "law",
+            is_large=True,
+        ),
+    ]  # fmt: skip
 
 
 def _write_law(law: str) -> Element:
-    """Return a law with raised powers and dots for products."""
+    """Return a law with raised powers, dots for products, and standard errors."""
     children: list[Child] = []
     # Names that are not a word stand in brackets, with whatever signs they have.
     for part in re.split(r"(\[[^\]]*\]|\^[\d.]+)", law):
         if re.fullmatch(r"\^[\d.]+", part):
             children.append(element("sup", part[1:]))
         else:
+            part = part if part.startswith("[") else ERROR.sub(_write_error, part)
             children.append(part if part.startswith("[") else part.replace("*", " · "))
     return element("span", children, class_="law")
+
+
+def _write_error(found: re.Match[str]) -> str:
+    """Write a number with its standard error: "12.552(5)" as "(12.552 ± 0.005)"."""
+    value, error, power = found.groups()
+    n_decimals = len(value.partition(".")[2])
+    both = f"({value} ± {int(error) / 10**n_decimals:.{n_decimals}f})"
+    return f"{both}{raise_power(f'1{power}').removeprefix('1') if power else ''}"
 
 
 def _cells_section(found: Findings) -> list[Element]:

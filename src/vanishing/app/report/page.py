@@ -109,13 +109,7 @@ def write_report(
     """
     check_folder(path)
     given = check_given(
-        detector,
-        X,
-        scores=scores,
-        labels=labels,
-        ids=ids,
-        feature_names=feature_names,
-        train=train,
+        detector, X, scores=scores, labels=labels, ids=ids, feature_names=feature_names, train=train
     )
     parts = given.detector.anomaly_score_.parts
     rows = _normal_rows(given)
@@ -202,10 +196,7 @@ def write_page(
 
 
 def _frame(
-    title: str,
-    note: str,
-    first: list[Element],
-    sections: Sequence[tuple[str, str, list[Element]]],
+    title: str, note: str, first: list[Element], sections: Sequence[tuple[str, str, list[Element]]]
 ) -> Element:
     style = files("vanishing.app.report").joinpath("page.css").read_text(encoding="utf-8")
     head = element(

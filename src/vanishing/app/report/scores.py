@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
-from vanishing.app.report.charts import BINS, CHART_WIDTH, WIDE_CHART, Chart, round_ticks
+from vanishing.app.report.charts import BINS, CHART, WIDE_CHART, draw_chart, mark_place, name_axes
 from vanishing.app.report.content import Given, figure, format_count, format_score
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.mathml import Element, element
+from vanishing.style import INK, LESS, MORE, NOTE
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
 
@@ -142,23 +144,22 @@ def _histogram(given: Given) -> Element:
             f" {format_count(beyond, given.unit)} with {are} in the last bar"
             f" (largest: {format_score(float(given.scores.max()))})."
         )
-    charts = []
-    for width, n_ticks in ((CHART_WIDTH, 5), (WIDE_CHART, 10)):
-        most = float(max(1, counts[0].max()))
-        chart = Chart((low, high), (0.0, most), _describe(given), width)
-        ticks = [tick for tick in round_ticks(0.0, most, 4) if tick[0] % 1 == 0]
-        chart.y_axis(ticks, f"{given.unit}s")
+    most = float(max(1, counts[0].max()))
+
+    def paint(ax: Any) -> None:
         # Anomalies stand on top of normal rows: the whole is drawn first.
         for (_, kind, _), heights in zip(groups, counts, strict=True):
-            chart.bars(edges, heights, kind)
+            ax.stairs(heights, edges, fill=True, color=MORE if kind == "anomaly" else LESS)
         if given.train_scores is not None:
             heights = np.histogram(np.clip(given.train_scores, low, high), edges)[0]
-            heights = heights * (most / max(1, heights.max()))
-            chart.line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), "train")
-        chart.x_axis(round_ticks(low, high, n_ticks), "anomaly score")
+            ax.stairs(heights * (most / max(1, heights.max())), edges, color=INK, baseline=None)
+        ax.set(xlim=(low, high), ylim=(0, most * 1.02))
+        name_axes(ax, "anomaly score", f"{given.unit}s", counts=True)
         if low <= given.threshold <= high:
-            chart.upright(given.threshold, f"threshold {format_score(given.threshold)}")
-        charts.append(chart.svg())
+            mark_place(ax, given.threshold, f"threshold {format_score(given.threshold)}")
+
+    charts = [draw_chart(paint, _describe(given), size=size) for size in (CHART, WIDE_CHART)]
+    charts[1].set("class", "wide")
     return figure(element("div", charts, class_="either"), caption)
 
 
@@ -187,37 +188,27 @@ def _range(given: Given) -> tuple[float, float]:
 
 def _roc(curves: Curves) -> Element:
     words = f"ROC curve, area {curves.auc:.3f}"
-    chart = _unit_chart(words, "false positive rate", "true positive rate")
-    chart.line([0, 1], [0, 1], "chance")
-    chart.line(*_thin_out(curves.false_rate, curves.true_rate), "main")
-    return figure(chart.svg(), f"{words}; dashed: chance")
+    names = "false positive rate", "true positive rate"
+    return _draw_curve(words, names, curves.false_rate, curves.true_rate, (0.0, 1.0))
 
 
 def _precision_recall(curves: Curves) -> Element:
     words = f"Precision and recall, average precision {curves.precision:.3f}"
-    chart = _unit_chart(words, "recall", "precision")
-    chart.line([0, 1], [curves.share, curves.share], "chance")
-    chart.line(*_thin_out(curves.recall, curves.precisions), "main")
-    return figure(chart.svg(), f"{words}; dashed: chance")
+    names = "recall", "precision"
+    return _draw_curve(words, names, curves.recall, curves.precisions, (curves.share, curves.share))
 
 
-def _unit_chart(words: str, x_name: str, y_name: str) -> Chart:
-    chart = Chart((0.0, 1.0), (0.0, 1.0), words)
-    ticks = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")]
-    chart.y_axis(ticks, y_name)
-    chart.x_axis(ticks, x_name)
-    return chart
+def _draw_curve(
+    words: str, names: tuple[str, str], x: FloatArray, y: FloatArray, chance: tuple[float, float]
+) -> Element:
+    def paint(ax: Any) -> None:
+        ax.plot([0, 1], chance, color=NOTE, linewidth=1, linestyle=(0, (4, 3)))
+        ax.plot(x, y, color=LESS, linewidth=2, clip_on=False)
+        ax.set(xlim=(0, 1), ylim=(0, 1.02))
+        name_axes(ax, *names)
+        ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
-
-def _thin_out(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Leave out points of a curve that nobody would see."""
-    n_points = round(CHART_WIDTH)  # one for each pixel
-    if len(x) <= n_points:
-        return x, y
-    length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    places = np.searchsorted(length, np.linspace(0, length[-1], n_points))
-    kept = np.unique(np.clip(places, 0, len(x) - 1))
-    return x[kept], y[kept]
+    return figure(draw_chart(paint, words), f"{words}; dashed: chance")
 
 
 def _key(kind: str, words: str) -> Element:

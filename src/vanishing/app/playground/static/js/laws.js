@@ -99,20 +99,14 @@ function show() {
   byId("view-broken").textContent = found.nBroken ? "broken rows" : "incomplete rows";
   VIEW[0].checked = true;
   showRows();
-  if (found.findings.length) choose(0);
+  byId("scroll").scrollTo(0, 0);
   announce(`${byId("verdict").textContent} ${found.coverage}`);
 }
 
 function verdict() {
-  const { laws, nRows, nBroken, nTexts, nFilled, nIncomplete, columns } = found;
+  const { laws, nRows, columns } = found;
   const size = `${counted(nRows, "row")}, ${counted(columns.length, "column")}: `;
-  if (!laws.length) return [size, element("b", {}, "no law"), "."];
-  const texts = nTexts ? ["; ", element("b", {}, counted(nTexts, "row")), " with cells that are not numbers"] : [];
-  const filled = nFilled ? ["; ", element("b", {}, counted(nFilled, "row")), " with missing cells that can be filled in"] : [];
-  const broken = nBroken
-    ? [" and ", element("b", {}, `${counted(nBroken, "row")} that ${nBroken === 1 ? "breaks" : "break"} ${laws.length === 1 ? "it" : "them"}`)]
-    : [`, which ${nIncomplete ? "no row breaks" : "all rows keep"}`];
-  return [size, element("b", {}, counted(laws.length, "law")), ...broken, ...texts, ...filled, "."];
+  return [size, element("b", {}, laws.length ? counted(laws.length, "law") : "no law"), `. ${found.verdict}`];
 }
 
 function noLaw() {
@@ -181,7 +175,7 @@ function showFindings() {
 function findingItem(finding, index) {
   const what = element("span", { className: "what" });
   const one = ({ column, value, fix }) => [`${column} `, value ? element("s", {}, value) : "is missing", ...(fix ? [" → ", element("ins", {}, fix)] : [])];
-  if (!finding.fixes.length) what.append(`breaks ${counted(finding.laws.length, "law")}`);
+  if (!finding.fixes.length) what.append(finding.totalOf ? `is not the total of ${finding.totalOf}` : `breaks ${counted(finding.laws.length, "law")}`);
   finding.fixes.forEach((fix, k) => what.append(...(k ? [", "] : []), ...one(fix)));
   finding.alternatives.slice(0, 2).forEach((fix) => what.append(" or ", ...one(fix)));
   const button = element("button", { type: "button" }, element("span", { className: "row" }, rowName(finding.row)), what);
