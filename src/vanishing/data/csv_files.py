@@ -478,6 +478,8 @@ class OpenTable(ABC):
     names: tuple[str, ...] | None
     n_columns: int
     index: tuple[int, ...] = ()  # columns that hold the index of a pandas frame
+    row_ids: Any = None  # what rows of a frame are called
+    first_row: int = 1  # the number of the first row
     n_above: int = 0  # lines of a text file above the header, which are left out
 
     def __init__(self) -> None:
@@ -504,7 +506,7 @@ class OpenTable(ABC):
     def find_strays(self, columns: Sequence[int]) -> tuple[Stray, ...]:
         """Return the cells that are not numbers in columns that were read as such."""
         found = [
-            Stray(row + 1, self.shown_names[j], text.strip())
+            Stray(row + self.first_row, self.shown_names[j], text.strip())
             for j in columns
             if j in self.written
             for row, text in self.written[j].strays

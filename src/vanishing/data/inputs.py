@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
@@ -42,6 +42,8 @@ from vanishing.data.source import (
     get_column_names,
     get_columns,
     have_lost_digits,
+    is_lazy,
+    is_url,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -52,7 +54,7 @@ def is_chunked(data: object) -> bool:
     """Say whether ``data`` is a source or comes in chunks of rows, rather than as one table."""
     if isinstance(data, SampleSource | Iterator) or callable(data) or _is_path(data):
         return True
-    if _is_dask(data) or _is_zarr_array(data) or _is_dataset(data):
+    if _is_dask(data) or _is_zarr_array(data) or _is_dataset(data) or is_lazy(data):
         return True
     if isinstance(data, list | tuple):
         return bool(data) and all(len(getattr(chunk, "shape", ())) == 2 for chunk in data)
@@ -109,14 +111,16 @@ def as_source(
 
     Parameters
     ----------
-    data : array, path, dataset, chunks, or SampleSource
-        An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
-        a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather file or a
-        folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of
-        chunks of rows, or a callable that returns a fresh iterator over them each time it is
-        called.
+    data : array, frame, path, URL, query, dataset, chunks, or SampleSource
+        An array or a frame of any library, a memory map, a ``zarr.Array``, a Dask array or frame;
+        the path of a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather
+        file or a folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a
+        re-iterable of chunks of rows, or a callable that returns a fresh iterator over them each
+        time it is called. Also a table of a database, such as "duckdb:shop.db#orders",
+        "sqlite:shop.db#orders" or the URL of SQLAlchemy with "#orders" after it, and a lazy frame
+        of polars, DuckDB, Ibis or Spark: these are queried once, into a temporary Parquet file.
     columns : sequence of str, optional
-        Which columns of a table in files to use, in this order; all by default.
+        Which columns of a table in files or of a query to use, in this order; all by default.
     header : bool, optional
         Whether the first line of CSV files holds names; guessed by default. Columns without names
         are called x0, x1, ...
@@ -143,7 +147,7 @@ def _as_source(
     name: str,
 ) -> SampleSource:
     # Arrays need no readers of files and chunks, and no Dask.
-    if _is_path(data):
+    if _is_path(data) and not is_url(data):
         from vanishing.data.streamed_tables import open_path
 
         return open_path(data, columns=columns, header=header, decimal=decimal, name=name)
@@ -154,6 +158,10 @@ def _as_source(
         from vanishing.data.streamed_tables import TableSource, split_dataset
 
         return TableSource(split_dataset(data), columns=columns, name=name)
+    if is_url(data) or is_lazy(data):
+        from vanishing.data.streamed_tables import open_query
+
+        return open_query(data, columns, name)
     if columns is not None:
         raise ValueError(
             f"columns can only be chosen for tables in files, but {name} is a {type(data).__name__}"
@@ -599,7 +607,7 @@ def label_error(error: Exception, label: str) -> Exception:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table in memory whose columns have names."""
-    return hasattr(X, "columns") and not is_chunked(X)
+    return not is_chunked(X) and hasattr(X, "columns")
 
 
 def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
@@ -611,7 +619,6 @@ def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
     def rows_of(rows: IntArray) -> Any:
         if not is_frame(X):
             return take_rows(table, rows)
-        # Frames of Arrow: scikit-learn knows them only from version 1.8 on.
-        return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
+        return narwhals.from_native(X, eager_only=True)[rows].to_native()
 
     return rows_of

@@ -1,5 +1,7 @@
 """Sources of rows: what a source is, one array, rows with weights, sources made of others."""
 
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
@@ -8,6 +10,7 @@ from functools import reduce
 from itertools import chain, groupby
 from typing import Any, Self, TypeVar
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.blocks import (
@@ -21,6 +24,7 @@ from vanishing.arrays.namespace import (
     Array,
     BoolArray,
     FloatArray,
+    IntArray,
     is_array,
     is_from,
     is_on_cpu,
@@ -235,8 +239,30 @@ def close_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Arra
 # --- Tables in memory: the names of their columns, and their values -------------------------------
 
 
+#: A kind of database and its place, as in sqlite:orders.db#lines; the table may be missing.
+URL = re.compile(r"(?P<kind>[a-z][a-z0-9+_]+):(?P<place>[^#]+)(?:#(?P<table>.+))?", re.DOTALL)
+
+
+def is_url(data: Any) -> bool:
+    """Say whether data names a table of a database, and no file."""
+    found = URL.fullmatch(data) if isinstance(data, str) else None
+    if found is None or os.path.exists(data):
+        return False
+    return found["table"] is not None or found["kind"] in ("duckdb", "sqlite")
+
+
+def is_lazy(data: Any) -> bool:
+    """Say whether data is a query of polars, DuckDB, Ibis, Spark or SQLFrame."""
+    if not is_from(data, "polars", "duckdb", "_duckdb", "ibis", "pyspark", "sqlframe"):
+        return False
+    frame = narwhals.from_native(data, pass_through=True, allow_series=True)
+    return isinstance(frame, narwhals.LazyFrame)
+
+
 def get_columns(data: Any) -> list[Any] | None:
     """Return the column labels of a frame or an Arrow table; None for anything else."""
+    if is_lazy(data):
+        return None
     # Columns of Arrow are the data itself.
     columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
     return None if columns is None else list(columns)
@@ -652,25 +678,31 @@ class ConcatenatedSource(SampleSource):
 
 
 def sample_rows(source: SampleSource, most: int, *, seed: int) -> FloatArray:
-    """Draw rows without replacement, as many as there are up to a bound, in their order.
+    """Draw rows without replacement, as many as there are up to a bound, in their order."""
+    return draw_rows(source, most, seed=seed)[0]
+
+
+def draw_rows(source: SampleSource, most: int, *, seed: int) -> tuple[FloatArray, IntArray, int]:
+    """Draw rows as ``sample_rows``, and return their places and the number of all rows as well.
 
     Every row gets a random number, and those with the smallest are kept: all are equally likely
     to be drawn, whatever the blocks.
     """
     rng = np.random.default_rng(seed)
     kept: list[FloatArray] = []
-    keys = np.empty(0)
+    keys, places, n_rows = np.empty(0), np.empty(0, dtype=np.intp), 0
     with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             new = rng.random(int(block.shape[0]))
             highest = np.inf if len(keys) < most else float(keys.max())
             chosen = np.flatnonzero(new < highest)
+            places, n_rows = np.concatenate([places, n_rows + chosen]), n_rows + len(new)
             if not chosen.size:
                 continue
             rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
             keys = np.concatenate([keys, new[chosen]])
             if len(keys) > most:
                 lowest = np.sort(np.argpartition(keys, most)[:most])
-                rows, keys = rows[lowest], keys[lowest]
+                rows, keys, places = rows[lowest], keys[lowest], places[lowest]
             kept = [rows]
-    return np.asarray(kept[0], dtype=np.float64)
+    return np.asarray(kept[0], dtype=np.float64), places, n_rows
