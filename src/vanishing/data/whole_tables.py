@@ -57,7 +57,7 @@ class ColumnFile(OpenTable):
     """Columns in memory: NumPy arrays, lists of cells, or series of any library of frames.
 
     ``row_shape`` is the shape of what became a row, and ``first_line`` the row of a sheet of Excel
-    that is the first one of the table. ``row_ids`` is the index of a frame.
+    that is the first one of the table. ``row_ids`` is the index of a frame, or counts its rows.
     """
 
     def __init__(
@@ -70,7 +70,6 @@ class ColumnFile(OpenTable):
         row_shape: tuple[int, ...] = (),
         n_rows: int | None = None,
         row_ids: npt.NDArray[Any] | None = None,
-        first_row: int = 1,
         first_line: int | None = None,
         decimal: str | None = None,
     ) -> None:
@@ -82,11 +81,14 @@ class ColumnFile(OpenTable):
         self.index = index
         self.row_shape = row_shape
         self.row_ids = row_ids
-        self.first_row = first_row
         self._first_line = first_line
         self._columns = columns
         self._given = decimal
         self._cells: dict[int, npt.NDArray[Any]] = {}
+
+    def count_rows(self) -> int:
+        """Count the rows."""
+        return self.n_rows
 
     def _read(self, column: int) -> npt.NDArray[Any]:
         """Return a column as floating-point numbers, or as objects if it is not numeric."""
@@ -122,20 +124,12 @@ class ColumnFile(OpenTable):
             texts = enumerate(map(str.strip, self.texts(j).tolist()))
             example = ((i, text) for i, text in texts if text and not is_number(text, "."))
             row, text = next(example, (None, ""))
-            if row is not None and self.row_ids is not None:
-                found.append((j, f"{text[:30]!r} in row {self.row_ids[row]}"))
-            elif row is not None:
-                found.append((j, f"{text[:30]!r} in row {row + self.first_row}"))
-            else:
+            if row is None:
                 found.append((j, "every cell is missing"))
+            else:
+                name = row + 1 if self.row_ids is None else self.row_ids[row]
+                found.append((j, f"{text[:30]!r} in row {name}"))
         return found
-
-    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
-        """Return the decimal sign, and cells that another one would give another number."""
-        if not any(j in self.written for j in columns):
-            return ".", {}
-        found = {j: text for j, text in self.kinds.open.items() if j in columns}
-        return self.kinds.decimal.sign, found
 
     def number_notes(self, columns: Sequence[int]) -> list[Note]:
         """Say how the numbers of columns were read, after they were."""
@@ -201,7 +195,10 @@ def list_cells(column: Any) -> list[Any]:
     """Return the cells of a column, as texts if they are dates beyond the year 9999."""
     if isinstance(column, np.ndarray):
         kind = column.dtype.kind
-        return list((column.astype(f"{kind}8[us]") if kind in "mM" else column).tolist())
+        listed = list((column.astype(f"{kind}8[us]") if kind in "mM" else column).tolist())
+        if kind == "M" and any(isinstance(each, int) for each in listed):
+            return [None if np.isnat(each) else str(each) for each in column]
+        return listed
     series = narwhals.from_native(column, series_only=True)
     try:
         return list(series.to_list())
@@ -227,16 +224,17 @@ def open_frame(X: Any, name: str = "X") -> ColumnFile:
                 f"expected a table of rows and columns, got an array of {array.ndim} dimension"
                 f"{'s' * (array.ndim != 1)}; one column is X.reshape(-1, 1)"
             )
-        return ColumnFile(name, None, list(array.T), n_rows=len(array), first_row=0)
+        row_ids = np.arange(len(array))
+        return ColumnFile(name, None, list(array.T), n_rows=len(array), row_ids=row_ids)
     names = list(map(str, get_columns(X) or []))
     refuse_equal_names(names)
     frame = narwhals.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, narwhals.DataFrame):  # another library that speaks Arrow
         frame = narwhals.from_native(import_arrow().table(X), eager_only=True)
     index = narwhals.maybe_get_index(frame)
-    row_ids = None if index is None else _make_objects(index)
+    row_ids = _make_objects(range(len(frame)) if index is None else index)
     columns = [series.to_native() for series in frame.iter_columns()]
-    return ColumnFile(name, names, columns, n_rows=len(frame), row_ids=row_ids, first_row=0)
+    return ColumnFile(name, names, columns, n_rows=len(frame), row_ids=row_ids)
 
 
 def refuse_equal_names(names: Sequence[str]) -> None:
@@ -481,7 +479,7 @@ class Table:
         The line of the file that holds row 1; None unless every row is one line.
     n_above : int
         Lines of a text file above the header, such as a title, that were left out.
-    notes : list of Note
+    notes : tuple of Note
         What was guessed of the layout and the numbers.
     unfiltered : Table or None
         The table with the rows that lack a value, if some were left out.
@@ -505,7 +503,7 @@ class Table:
     strays: tuple[Stray, ...] = ()
     first_line: int | None = None
     n_above: int = 0
-    notes: list[Note] = field(default_factory=list)
+    notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
     texts: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
@@ -538,8 +536,8 @@ class Table:
 
     @property
     def row_names(self) -> list[Any]:
-        """What the user calls the rows, or their numbers."""
-        return list((self.rows if self.row_ids is None else self.row_ids).tolist())
+        """What the user calls the rows, or their numbers as texts."""
+        return list((self.rows.astype(str) if self.row_ids is None else self.row_ids).tolist())
 
     @property
     def stray_texts(self) -> dict[tuple[int, str], str]:
@@ -615,6 +613,19 @@ class Table:
         """
         names = None if self.names is None else tuple(compress(self.names, ~columns))
         return replace(self, values=self.values[:, ~columns], names=names)
+
+    def tell(self, *notes: str) -> "Table":
+        """Return the table with further notes.
+
+        Parameters
+        ----------
+        *notes : str
+
+        Returns
+        -------
+        Table
+        """
+        return replace(self, notes=(*self.notes, *map(Note, notes)))
 
     def sentences(self, remedies: Mapping[str, str] = REMEDIES) -> list[str]:
         """Return what was guessed and set aside when the table was read, and noted since.
@@ -736,7 +747,7 @@ def make_table(
         strays=opened.find_strays(wanted),
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
-        notes=[*opened.layout_notes, *opened.number_notes(wanted)],
+        notes=(*opened.layout_notes, *opened.number_notes(wanted)),
         texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},
         columns=shown,
     )

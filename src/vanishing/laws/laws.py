@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.data.csv_files import Note
 from vanishing.data.source import get_columns, have_lost_digits, is_lazy
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
@@ -513,8 +512,7 @@ def discover(
     totals = _find_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
     if totals.rows:
-        table = table.keep(details)
-        table.notes.append(Note(totals.describe()))
+        table = table.keep(details).tell(totals.describe())
         beside = {name: each[details] for name, each in beside.items()}
     filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
@@ -559,13 +557,14 @@ def _find_laws(
     level, proportional = float("nan"), False
     if n_rows < FEWEST_EXACT_ROWS:
         said = f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
-        table.notes.append(Note(said))
+        table = table.tell(said)
     else:
         derivation = _derive(table, values)
         search = _Search(
             table, spreads, max_degree, noise, random_state, deadline, callback, derivation
         )
         equations, level, proportional = search.run()
+        table = search.table
         equations, derived = _drop_unused(equations, derivation.columns)
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
@@ -611,7 +610,7 @@ def _fill_zeros(
     table: Table, strays: Mapping[str, BoolArray], seed: int, deadline: float
 ) -> tuple[Table, tuple[str, ...]]:
     """Fill in blanks that may count as 0, but not cells that hold something else than a number."""
-    filled = replace(table, values=table.values.copy(), notes=list(table.notes))
+    filled = replace(table, values=table.values.copy())
     blanks = np.isnan(table.values)
     for j, name in enumerate(table.shown_names):
         blanks[:, j] &= ~strays[name]
@@ -623,8 +622,7 @@ def _fill_zeros(
         filled.values[blanks[:, j], j] = 0.0
     names = tuple(table.shown_names[j] for j in found)
     said = f"blanks in {join([printable(name) for name in names])} count as 0"
-    filled.notes.append(Note(said))
-    return filled, names
+    return filled.tell(said), names
 
 
 def _find_zeros_of_chains(table: Table, filled: FloatArray) -> set[int]:
@@ -689,14 +687,14 @@ def _set_aside(table: Table) -> Table:
     lost = have_lost_digits(np.nan_to_num(table.values))
     for j in reversed(np.flatnonzero(is_empty).tolist()):
         said = f"{table.shown_names[j]} is set aside: 100% of it is missing"
-        table.notes.append(Note(said))
+        table = table.tell(said)
     for j in reversed(np.flatnonzero(lost & ~is_empty).tolist()):
         said = (
             f"{table.shown_names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, "
             "differ in digits that floating-point numbers do not have; subtract a constant from "
             "them"
         )
-        table.notes.append(Note(said))
+        table = table.tell(said)
     return table.drop(is_empty | lost)
 
 
@@ -747,7 +745,7 @@ class _Search:
             hidden=self.derivation.functions,
             proposed=self.derivation.candidates,
         )
-        self.table.notes.extend(map(Note, notes))
+        self.table = self.table.tell(*notes)
         noisy = [law for law in found if law.noise]
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
         # One kind of noise for all: the one with more bits.
@@ -772,13 +770,11 @@ class _Search:
         distances = np.nan_to_num(np.abs(values - np.nanmedian(values, axis=0)))
         usual = np.sort(distances, axis=0)[-1 - math.isqrt(len(values))]
         gross = (usual > 0) & (distances * np.sqrt(SAME) > usual)
-        self.table.notes.extend(
-            Note(
-                f"no law was fitted to a row with {values[np.argmax(gross[:, j]), j]:.3g} in "
-                f"{names[j]}, which is beyond comparison with the other rows"
-            )
+        self.table = self.table.tell(*(
+            f"no law was fitted to a row with {values[np.argmax(gross[:, j]), j]:.3g} in "
+            f"{names[j]}, which is beyond comparison with the other rows"
             for j in np.flatnonzero(gross.any(axis=0)).tolist()
-        )
+        ))  # fmt: skip
         return np.asarray(gross)
 
     def _report(self, n_laws: int, share: float) -> None:

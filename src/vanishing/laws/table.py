@@ -10,7 +10,7 @@ import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.data.csv_files import REMEDIES, Note, TableError
+from vanishing.data.csv_files import REMEDIES, TableError
 from vanishing.data.queries import find_query
 from vanishing.data.source import check_weights, draw_rows, get_columns
 from vanishing.data.whole_tables import (
@@ -78,8 +78,8 @@ def take_table(
     weights = table.sample_weight
     if sample_weight is not None:
         weights = check_weights(sample_weight, "X", len(table))
-    aside = (Note(f"{each.name} is set aside: {each.reason}") for each in table.set_aside)
-    return replace(table, names=names, sample_weight=weights, notes=[*table.notes, *aside])
+    table = replace(table, names=names, sample_weight=weights)
+    return table.tell(*(f"{each.name} is set aside: {each.reason}" for each in table.set_aside))
 
 
 def _read(X: Any) -> Table:
@@ -89,7 +89,8 @@ def _read(X: Any) -> Table:
     path = X if query is None else query.path
     if (is_path or query) and os.path.isfile(path) and os.path.getsize(path) <= MOST_READ_WHOLE:
         opened = open_table(path, where=None if query is None else query.where)
-        opened.first_row = int(is_path)
+        if not is_path:
+            opened.row_ids = np.arange(opened.count_rows())
         return take_columns(opened)
     if is_path or query is not None or _is_chunked(X):
         return _draw(X)
@@ -113,12 +114,15 @@ def _draw(X: Any) -> Table:
     source = as_source(X)
     notes = source.notes() if isinstance(source, TableSource) else []
     values, places, n_rows = draw_rows(source, MOST_DRAWN, seed=0)
-    if len(values) < n_rows:
-        said = f"laws were looked for in {len(values)} of {n_rows} rows, drawn at random"
-        notes.append(Note(said))
-    first = int(isinstance(X, str | os.PathLike))  # rows of files are numbered from 1
-    in_order = len(values) == n_rows
-    return Table(values, source.feature_names, rows=first + places, notes=notes, in_order=in_order)
+    is_path = isinstance(X, str | os.PathLike)
+    row_ids, in_order = None if is_path else places, len(values) == n_rows
+    table = Table(
+        values, source.feature_names, row_ids, rows=places + is_path, notes=tuple(notes),
+        in_order=in_order,
+    )  # fmt: skip
+    if in_order:
+        return table
+    return table.tell(f"laws were looked for in {len(values)} of {n_rows} rows, drawn at random")
 
 
 def refuse_sizes(

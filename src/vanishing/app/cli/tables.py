@@ -243,7 +243,7 @@ def read_input(
             table,
             names=table.names if model is None else known_names,
             labels=None if chosen.label is None else opened.texts(chosen.label),
-            notes=[],
+            notes=(),
             texts=texts,
         )
     if gaps == "keep":

@@ -16,7 +16,7 @@ from vanishing.app.playground.requests import RefusalError
 from vanishing.app.report import write_laws_report
 from vanishing.app.wording import LONGEST_FORMULA_NAME, as_sentence
 from vanishing.arrays.namespace import FloatArray
-from vanishing.data.csv_files import Note, OpenTable, TableError
+from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import MAGIC, Table, open_table, take_columns
 from vanishing.equations.text import Term, as_given
@@ -54,7 +54,7 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
     done, and the number of laws found so far.
     """
     read = _read(base64.b64decode(table), most_columns)
-    unsaid = replace(read, notes=[])  # the page shows them in words of its own
+    unsaid = replace(read, notes=())  # the page shows them in words of its own
     last = 0.0
 
     def show(step: str, share: float, found: int, *, now: bool = False) -> None:
@@ -123,8 +123,7 @@ def _take_columns(opened: OpenTable) -> Table:
         table,
         values=np.where(np.isinf(table.values), np.nan, table.values),
         texts=texts,
-        notes=[*table.notes, *map(Note, notes)],
-    )
+    ).tell(*notes)
     named_by = _find_row_names(table)
     return replace(table, row_ids=None if named_by is None else texts[named_by])
 
