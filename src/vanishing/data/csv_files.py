@@ -910,14 +910,16 @@ def open_stream(file: str | bytes) -> Any:
     return arrow.input_stream(file, compression=compression)
 
 
-#: A file may expand to so many bytes, or to so many times its size, whatever is more. What expands
+#: Bytes of a file that is read whole: with its numbers, a gigabyte of memory.
+WHOLE_BYTES = 2**28
+#: A file may expand to as many bytes, or to so many times its size, whatever is more. What expands
 #: further is made to fill the memory.
-MOST_EXPANDED, MOST_TIMES = 2**28, 200
+MOST_TIMES = 200
 
 
 def check_expansion(expanded: float, size: int, where: str) -> None:
     """Raise if a file of some size expands as only those do that are made to fill the memory."""
-    if expanded > max(MOST_EXPANDED, MOST_TIMES * size):
+    if expanded > max(WHOLE_BYTES, MOST_TIMES * size):
         raise TableError(
             f"{where} has {size} bytes and expands to {expanded:.3g} or more, over {MOST_TIMES} "
             "times as much, as files do that are made to fill the memory; if you trust it, unpack "
@@ -949,15 +951,11 @@ def _guess_encoding(beginning: bytes, where: str) -> str | None:
         return "utf-16"
     if b"\0" in beginning:
         raise TableError(f"{where} is not a text file", "format")
-    for encoding in (None, "cp1252"):  # UTF-8, or files of spreadsheets on Windows
-        with suppress(UnicodeDecodeError):
-            beginning.decode(encoding or "utf-8")
-            return encoding
-    return "latin-1"  # which reads any byte
+    return _find_encoding(iter([beginning]))
 
 
 def _find_encoding(blocks: Iterator[bytes]) -> str | None:
-    """Return the encoding of a text that begins with ASCII, by all of it; None for UTF-8."""
+    """Return the encoding of a text: None for UTF-8, that of Windows, or one with any byte."""
     encodings = ["utf-8", "cp1252"]
     decoders = {each: codecs.getincrementaldecoder(each)() for each in encodings}
     is_ascii = True

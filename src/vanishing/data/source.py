@@ -36,7 +36,7 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, SAME
 
 # --- What the algorithm asks of data: a summary of all rows, made of summaries of blocks ----------
 
@@ -460,10 +460,6 @@ class WrappedSource(SampleSource):
         return self.source.weighted
 
 
-#: Powers of ten between the largest weight and 1, at most. The scale of weights does not matter,
-#: and their square roots times polynomials must stay within single precision, which has 38.
-WEIGHT_DECADES = 60
-
 
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
@@ -544,10 +540,12 @@ def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatAr
         raise ValueError(f"{what} contain negative numbers; weights must not be negative")
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
-    if abs(np.log10(numbers.max())) > WEIGHT_DECADES:
+    # Their square roots times polynomials must stay within single precision.
+    most = (SAME * float(np.finfo(np.float32).max)) ** 2
+    if not 1 / most <= numbers.max() <= most:
         raise ValueError(
-            f"{what} go up to {numbers.max():g}, which is not between 1e-{WEIGHT_DECADES} and "
-            f"1e+{WEIGHT_DECADES}; divide them by their mean, since their scale does not matter"
+            f"{what} go up to {numbers.max():g}, which is not between {1 / most:.0e} and "
+            f"{most:.0e}; divide them by their mean, since their scale does not matter"
         )
     return numbers
 

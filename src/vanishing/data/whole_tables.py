@@ -224,7 +224,7 @@ def open_frame(X: Any, name: str = "X") -> ColumnFile:
                 f"expected a table of rows and columns, got an array of {array.ndim} dimension"
                 f"{'s' * (array.ndim != 1)}; one column is X.reshape(-1, 1)"
             )
-        row_ids = np.arange(len(array))
+        row_ids: npt.NDArray[Any] = np.arange(len(array))
         return ColumnFile(name, None, list(array.T), n_rows=len(array), row_ids=row_ids)
     names = list(map(str, get_columns(X) or []))
     refuse_equal_names(names)

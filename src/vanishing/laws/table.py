@@ -10,7 +10,7 @@ import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.data.csv_files import REMEDIES, TableError
+from vanishing.data.csv_files import REMEDIES, WHOLE_BYTES, TableError
 from vanishing.data.queries import find_query
 from vanishing.data.source import check_weights, draw_rows, get_columns
 from vanishing.data.whole_tables import (
@@ -25,8 +25,6 @@ from vanishing.levels import SAME
 #: Rows that are kept of a table that does not fit into memory: more change no coefficient in the
 #: first two digits.
 MOST_DRAWN = 100_000
-#: Bytes of a file that is read whole: with its numbers, a gigabyte of memory.
-MOST_READ_WHOLE = 2**28
 
 
 def read_labels(table: Table) -> dict[str, list[str]]:
@@ -87,7 +85,7 @@ def _read(X: Any) -> Table:
     query = find_query(X)
     is_path = isinstance(X, str | os.PathLike)
     path = X if query is None else query.path
-    if (is_path or query) and os.path.isfile(path) and os.path.getsize(path) <= MOST_READ_WHOLE:
+    if (is_path or query) and os.path.isfile(path) and os.path.getsize(path) <= WHOLE_BYTES:
         opened = open_table(path, where=None if query is None else query.where)
         if not is_path:
             opened.row_ids = np.arange(opened.count_rows())
