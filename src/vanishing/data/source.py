@@ -460,7 +460,6 @@ class WrappedSource(SampleSource):
         return self.source.weighted
 
 
-
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
 

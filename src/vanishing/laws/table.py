@@ -11,15 +11,10 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
 from vanishing.data.csv_files import REMEDIES, WHOLE_BYTES, TableError
+from vanishing.data.frames import open_frame, refuse_equal_names
 from vanishing.data.queries import find_query
 from vanishing.data.source import check_weights, draw_rows, get_columns
-from vanishing.data.whole_tables import (
-    Table,
-    open_frame,
-    open_table,
-    refuse_equal_names,
-    take_columns,
-)
+from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.levels import SAME
 
 #: Rows that are kept of a table that does not fit into memory: more change no coefficient in the
