@@ -706,10 +706,7 @@ class CsvFile(OpenTable):
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
-        with self._open() as stream:
-            # Block by block: what is compressed has no size that reading all of it asks for.
-            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
-        n_lines = content.rstrip().count(b"\n") + 1
+        n_lines = self._read_text().rstrip().count(b"\n") + 1
         n_before = self.n_above + int(self.names is not None)
         return n_before + 1 if n_lines == n_before + n_rows else None
 
@@ -791,6 +788,11 @@ class CsvFile(OpenTable):
             return stream
         return import_arrow().transcoding_input_stream(stream, self.encoding, "utf-8")
 
+    def _read_text(self) -> bytes:
+        with self._open() as stream:
+            # Block by block: what is compressed has no size that reading all of it asks for.
+            return b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
+
     def _options(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> list[Any]:
         """Return the options of pyarrow; columns are called by their places."""
         arrow_csv = import_arrow("pyarrow.csv")
@@ -853,8 +855,7 @@ class CsvFile(OpenTable):
 
     def refuse_open_quotes(self) -> None:
         """Name the line of a quote that is not closed, or of a row that is too long to be read."""
-        with self._open() as stream:
-            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b"")).decode("utf-8", "replace")
+        content = self._read_text().decode("utf-8", "replace")
         # At \n alone, as in guess_dialect.
         lines = re.findall(r"[^\n]*\n|[^\n]+", content)
         reader = csv.reader(lines, delimiter=self.dialect.delimiter, strict=True)

@@ -472,14 +472,12 @@ class WeightedSource(WrappedSource):
         Not negative, in the order of the rows.
     """
 
+    #: Rows have weights.
+    weighted = True
+
     def __init__(self, source: SampleSource, weights: FloatArray) -> None:
         super().__init__(source)
         self.weights = weights
-
-    @property
-    def weighted(self) -> bool:
-        """True."""
-        return True
 
     @property
     def n_samples(self) -> int:

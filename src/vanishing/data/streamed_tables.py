@@ -227,6 +227,8 @@ class TableSource(StreamedSource):
         self._dtype: Any = np.float32 if single else np.float64
         self._told = False
 
+    #: Rows are in the memory of the processor.
+    cpu = True
     #: The query that the rows come from, whose file is removed with it.
     query: Query | None = None
 
@@ -267,11 +269,6 @@ class TableSource(StreamedSource):
         """Number of rows: from the headers of Parquet files, counted in CSV files."""
         self._warn()
         return sum(file.count_rows() for file in self._files)
-
-    @property
-    def cpu(self) -> bool:
-        """True."""
-        return True
 
     def _read(self) -> Iterator[Chunk]:
         self._warn()
