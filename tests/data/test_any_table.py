@@ -7,11 +7,13 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
+import dask.dataframe as dd
 import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,6 +43,11 @@ EAGER = {
     "polars": pl.from_pandas,
     "Arrow": pa.Table.from_pandas,
     "record batch": pa.RecordBatch.from_pandas,
+}
+BLOCKS = {
+    "chunks": lambda f: [f[:25], f[25:]],
+    "Dask": lambda f: dd.from_pandas(f, npartitions=3),
+    "Arrow dataset": lambda f: pyarrow.dataset.dataset(pa.Table.from_pandas(f)),
 }
 LAZY = {
     "polars": lambda f: pl.from_pandas(f).lazy(),
@@ -93,6 +100,13 @@ def test_frames_have_the_laws_of_their_numbers(make):
     assert [str(law) for law in found] == [str(law) for law in expected] == ["gross = net + tax"]
     assert found.notes == ("city is set aside: text, 'city 0' in row 0",)
     assert broken(found, make(frame)) == [7]
+
+
+@pytest.mark.parametrize("make", BLOCKS.values(), ids=BLOCKS)
+def test_rows_in_blocks_have_the_laws_of_their_numbers(make):
+    found = discover(make(bills()))
+    assert [str(law) for law in found] == ["gross = net + tax"]
+    assert broken(found, make(bills().assign(gross=wrong_bills().gross))) == [7]
 
 
 @pytest.mark.parametrize("make", URLS.values(), ids=URLS)

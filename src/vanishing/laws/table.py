@@ -9,11 +9,11 @@ from typing import Any
 import narwhals.stable.v2 as narwhals
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, is_from
 from vanishing.data.csv_files import REMEDIES, WHOLE_BYTES, TableError
 from vanishing.data.frames import open_frame, refuse_equal_names
 from vanishing.data.queries import find_query
-from vanishing.data.source import check_weights, draw_rows, get_columns
+from vanishing.data.source import check_weights, draw_rows
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.levels import SAME
 
@@ -91,7 +91,7 @@ def _read(X: Any) -> Table:
 
 
 def _is_chunked(X: Any) -> bool:
-    if get_columns(X) is not None or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap)):
+    if is_from(X, "pandas") or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap)):
         return False
     # Here, since it imports scikit-learn, which takes longer than the laws of a small table.
     from vanishing.data.inputs import is_chunked
