@@ -102,8 +102,8 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
-            a frame whose columns are called by the laws, with the same index.
+            Values of ``expression``; NaN where a cell is missing. For a frame, one of the same
+            library and with the same index, whose columns are called by the laws.
         """
         table = take_table(X)
         values = self._derive(self._take_columns(table, X), table)
