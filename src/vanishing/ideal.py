@@ -63,7 +63,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import ArraySource, SampleSource, add_weights
 from vanishing.equations.text import last_digits
-from vanishing.levels import CHANCE
+from vanishing.levels import CHANCE, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
@@ -269,11 +269,15 @@ def is_standardized(X: Array) -> bool:
     return bool(xp.max(off) <= machine_epsilon(X) ** 0.5)
 
 
+def write_counts(trace: tuple[DegreeTrace, ...], field: str, word: str = "of") -> str:
+    """Write a number that is recorded of each degree; nothing if all are 0."""
+    counts = ((getattr(step, field), step.degree) for step in trace)
+    return ", ".join(f"{number} {word} degree {degree}" for number, degree in counts if number)
+
+
 def warn_of_undecided(found: Construction) -> None:
     """Warn of polynomials for which rounding errors do not let the construction decide."""
-    undecided = [(step.degree, step.undecided) for step in found.trace if step.undecided]
-    if undecided:
-        counts = ", ".join(f"{number} of degree {degree}" for degree, number in undecided)
+    if counts := write_counts(found.trace, "undecided"):
         stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
         warnings.warn(
             f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
@@ -284,15 +288,9 @@ def warn_of_undecided(found: Construction) -> None:
         )
 
 
-#: Ranks whose pivots are nearer than two bits to the bound on rounding errors are fragile.
-FRAGILE = 4.0
-
-
 def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     """Warn of extents at the tolerance and of ranks that rounding errors may change."""
-    fragile = [step for step in found.trace if step.fragile]
-    if fragile:
-        counts = ", ".join(f"{step.fragile} of degree {step.degree}" for step in fragile)
+    if counts := write_counts(found.trace, "fragile"):
         warnings.warn(
             f"the extents of some polynomials ({counts}) are equal to the tolerance up to rounding "
             "errors: on another machine the decisions, and with them all higher degrees, may be "
@@ -301,12 +299,12 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
             FragileWarning,
             stacklevel=4,
         )
-    # By QR the bound is far above the errors that occur: zeros should be twice as many bits below.
-    below = FRAGILE**2 if isinstance(reduction, Tsqr) else FRAGILE
+    # Pivots should be a third of the bits of safety away from the bound on rounding errors. By QR
+    # the bound is far above the errors that occur: zeros should be twice as many bits below.
+    above = np.cbrt(SAFETY)
+    below = above**2 if isinstance(reduction, Tsqr) else above
     ranks = [
-        step
-        for step in found.trace
-        if step.rank_accepted < FRAGILE or below * step.rank_rejected > 1
+        step for step in found.trace if step.rank_accepted < above or below * step.rank_rejected > 1
     ]
     # Undecided polynomials are near rounding errors, too, and there is a warning of them.
     if ranks and not any(step.undecided for step in found.trace):
@@ -324,9 +322,7 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
 
 def warn_of_left_out(found: Construction, memory_budget: int, stacklevel: int) -> None:
     """Warn of products that the memory budget left out."""
-    left_out = [(step.degree, step.left_out) for step in found.trace if step.left_out]
-    if left_out:
-        counts = ", ".join(f"{number} at degree {degree}" for degree, number in left_out)
+    if counts := write_counts(found.trace, "left_out", "at"):
         warnings.warn(
             f"the memory budget of {format_bytes(memory_budget)} left out products of the "
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
@@ -425,8 +421,8 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         How rows are summarized. "tsqr" is accurate to the last digit. "gram" is faster, and takes
         extents below about 1e-7 of the size of the candidates (3e-3 in float32) for zero; use it
         with tolerances well above that. "auto" is "tsqr" for VCA and for ``tol=0``. Other
-        constructions take Gram matrices of the blocks of rows on which these keep nine digits of
-        all extents, and "tsqr" elsewhere.
+        constructions take Gram matrices of the blocks of rows on which these keep half of the
+        digits of all extents, and "tsqr" elsewhere.
     output : {"abs", "signed", "nonvanishing"}, default="abs"
         Whether ``transform`` returns absolute values of the vanishing polynomials, their values,
         or the values of the nonvanishing polynomials without the constant 1. The latter are
@@ -761,7 +757,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             points, contrast, settings, max_degree=bound, callback=callback, corrected=corrected
         )
         if corrected is not None:
-            found = replace(found, basis=measure_extents(found.basis, points))
+            found = replace(found, basis=measure_extents(found.basis, points, self.memory_budget))
         return self._with_generators(found), noise
 
     def _with_generators(self, found: Construction) -> Construction:

@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections import abc
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain, combinations, product
 from math import isqrt, prod
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, is_array, move_like, namespace
 from vanishing.arrays.parameters import check_whole
@@ -167,16 +168,35 @@ def _name(function: BlockFunction, number: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Gather(Transformation):
-    """Column j of the result is column ``columns[j]`` of the block."""
+class _ArrayMap(Transformation):
+    """A map that arrays define, which are its fields after the name."""
 
     name: str
-    columns: Annotated[IntArray, "n_features"]
 
     def __post_init__(self) -> None:
-        columns = np.array(self.columns, dtype=np.intp)
-        columns.setflags(write=False)
-        object.__setattr__(self, "columns", columns)
+        for array in self.arrays():
+            array.setflags(write=False)
+
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """Return the arrays."""
+        return [getattr(self, each.name) for each in fields(self)[1:]]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(map(np.array_equal, self.arrays(), other.arrays()))
+
+    def __hash__(self) -> int:
+        return hash(self.arrays()[-1].tobytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through __init__, since a pickled or deep-copied array comes back writable.
+        return type(self), (self.name, *self.arrays())
+
+
+@dataclass(frozen=True, eq=False)
+class Gather(_ArrayMap):
+    """Column j of the result is column ``columns[j]`` of the block."""
+
+    columns: Annotated[IntArray, "n_features"]
 
     def __call__(self, block: Array) -> Array:
         """Take the columns, in a copy even where nothing moves."""
@@ -186,16 +206,6 @@ class Gather(Transformation):
     def then(self, second: "Gather", name: str) -> "Gather":
         """Return the composition as one gather: (x[a])[b] = x[a[b]]."""
         return Gather(name, self.columns[second.columns])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Gather) and np.array_equal(self.columns, other.columns)
-
-    def __hash__(self) -> int:
-        return hash(self.columns.tobytes())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__, since a pickled or deep-copied array comes back writable.
-        return Gather, (self.name, self.columns)
 
 
 # --- Sets made of sets: all compositions, or all transformations together -------------------------
@@ -429,16 +439,11 @@ class RandomAffine(Transformations):
 
 
 @dataclass(frozen=True, eq=False)
-class Affine(Transformation):
+class Affine(_ArrayMap):
     """x ↦ W x + b."""
 
-    name: str
     matrix: Annotated[FloatArray, "n_features n_features"]
     offset: Annotated[FloatArray, "n_features"]
-
-    def __post_init__(self) -> None:
-        for array in (self.matrix, self.offset):
-            array.setflags(write=False)
 
     def __call__(self, block: Array) -> Array:
         """Return ``block @ W.T + b``; integers become double precision."""
@@ -447,20 +452,6 @@ class Affine(Transformation):
         if not xp.isdtype(block.dtype, "real floating"):
             block = xp.astype(block, xp.float64)
         return block @ move_like(self.matrix, block).T + move_like(self.offset, block)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Affine)
-            and np.array_equal(self.offset, other.offset)
-            and np.array_equal(self.matrix, other.matrix)
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.offset.tobytes())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__, since a pickled or deep-copied array comes back writable.
-        return Affine, (self.name, self.matrix, self.offset)
 
 
 # --- Rotations by quarter turns: the paper's transformations of images (Rot.) ---------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.construction.l1_ball import fit_in_ball, fit_with_few_terms
+from vanishing.construction.leading_terms import fit_in_ball, fit_with_few_terms
 
 
 def problem(n_columns=8, seed=0):

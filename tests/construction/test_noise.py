@@ -9,10 +9,10 @@ from numpy.polynomial.hermite_e import hermeval
 from vanishing import VanishingIdeal, load
 from vanishing.algebra import estimate_variety
 from vanishing.construction.moments import Frame, factor_affine
-from vanishing.construction.noise import Noise
-from vanishing.construction.noisy_moments import (
+from vanishing.construction.noise import (
     MomentConditions,
     MomentSeries,
+    Noise,
     NoisyMoments,
     noise_of,
 )

@@ -8,13 +8,13 @@ from tests.support.cases import BACKENDS
 
 from vanishing.arrays.kernels import factor_by_cholesky, gram
 from vanishing.construction.passes import (
-    NINE_DIGITS,
     Auto,
     Gram,
     Reduction,
     Tsqr,
     resolve_reduction,
 )
+from vanishing.levels import SAME
 
 reductions = pytest.mark.parametrize(
     "reduction", [Auto(), Tsqr(), Gram()], ids=["auto", "tsqr", "gram"]
@@ -142,4 +142,4 @@ def test_sizes_by_auto_are_those_by_tsqr(spread):
         for each in (Auto(), Tsqr())
     )
     # Data with an error of eps has no more digits than the second bound.
-    assert abs(size / expected - 1) <= max(NINE_DIGITS, 1e-15 / spread)
+    assert abs(size / expected - 1) <= max(SAME, 1e-15 / spread)

@@ -28,9 +28,9 @@ def rows_of(source):
 
 def by_the_command_line(path):
     from vanishing.app.cli.options import Reading
-    from vanishing.app.cli.tables import read_table
+    from vanishing.app.cli.tables import read_input
 
-    return read_table(str(path), Reading())
+    return read_input(str(path), Reading())
 
 
 def test_a_file_without_a_header(tmp_path, circle):
@@ -484,7 +484,7 @@ def test_all_rows_of_all_columns_tell_the_decimal_sign(tmp_path):
 def test_a_doubtful_decimal_sign_is_told_and_can_be_set(tmp_path, capsys, monkeypatch):
     from vanishing import discover
     from vanishing.app.cli.options import Reading
-    from vanishing.app.cli.tables import read_table as read_input
+    from vanishing.app.cli.tables import read_input
 
     monkeypatch.setattr("vanishing.app.cli.console.state.quiet", False)
     path = tmp_path / "x.csv"

@@ -55,12 +55,12 @@ def test_streams_read_the_same(tmp_path, case):
 @cases
 def test_the_command_line_reads_the_same(tmp_path, monkeypatch, case):
     from vanishing.app.cli.options import Reading
-    from vanishing.app.cli.tables import read_table
+    from vanishing.app.cli.tables import read_input
 
     monkeypatch.setattr("vanishing.app.cli.console.state.quiet", False)
     table, _ = read(case, tmp_path)
     with redirect_stderr(io.StringIO()) as said:
-        found = read_table(str(tmp_path / "table.csv"), Reading(), set_aside=True, gaps="keep")
+        found = read_input(str(tmp_path / "table.csv"), Reading(), set_aside=True, gaps="keep")
     np.testing.assert_array_equal(found.values, table.values)
     assert found.names == table.names
     for note in table.notes:

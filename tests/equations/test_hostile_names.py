@@ -208,7 +208,7 @@ def compile_latex(formulas, folder):
 
 def evaluate_latex(formula):
     """Compute a sum of first powers, by the order of the names in it."""
-    from vanishing.equations.latex import latex_symbol
+    from vanishing.equations.text import latex_symbol
 
     values = np.zeros(80)
     rest = formula

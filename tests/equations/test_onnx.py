@@ -31,6 +31,7 @@ from vanishing import (
 from vanishing.detectors import ChristoffelDetector, image_detector
 from vanishing.equations import onnx as onnx_model
 from vanishing.equations import to_onnx
+from vanishing.levels import BLOCK
 from vanishing.transformations import (
     AnyOf,
     Flips,
@@ -637,7 +638,7 @@ def test_types_are_checked():
 
 
 def test_models_beyond_the_format_are_refused(monkeypatch):
-    monkeypatch.setattr("vanishing.equations.onnx_graph.LARGEST_FILE", 100)
+    monkeypatch.setattr("onnx.checker.MAXIMUM_PROTOBUF", 8 * BLOCK + 100)
     refused("the largest size of an ONNX file", VanishingIdeal(tol=0.4).fit(curve()))
 
 

@@ -24,12 +24,11 @@ from vanishing.equations import to_c, to_latex, to_python
 from vanishing.equations.mathml import element, mathml_equation, render
 from vanishing.equations.sizes import (
     ALL_DIGITS,
-    EXACT_SHOWN,
     DataScale,
     monomial_sizes,
     terms_that_count,
 )
-from vanishing.equations.text import UNNOTICED, Sum
+from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED, Sum
 from vanishing.polynomials.monomials import monomials
 
 SCRIPTS = Path(plane.__file__).parent / "static" / "js"
@@ -298,7 +297,9 @@ def test_rounding_and_leaving_out_change_little(terms, span, extent, digits, pow
     assert len(kept)
     assert of_each.max() <= ALL_DIGITS
     if digits is None:
-        assert errors.sum() <= 2 * max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said) * 1.01 + floor
+        assert (
+            errors.sum() <= 2 * max(UNNOTICED * extent, 10.0**-SHOWN_DIGITS * said) * 1.01 + floor
+        )
     else:
         assert errors.max() <= 0.5 * 10.0 ** (1 - digits) * said * 1.01 + 10 * floor
         assert of_each.min() >= digits

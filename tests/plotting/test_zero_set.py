@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety
 from vanishing.plotting import ZeroSetDisplay
-from vanishing.plotting.space import common_zeros, zero_segments, zero_triangles
+from vanishing.plotting.zero_set import common_zeros, zero_segments, zero_triangles
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,10 @@ from vanishing.polynomials.monomials import (
     make_coprime_integers,
     monomials,
     multiples,
+    multiples_up_to,
     multiply_forms,
     normalize_columns,
+    read_polynomial,
     spanning,
     variable_names,
 )
@@ -427,7 +429,8 @@ def contains(
     check_basis(basis)
     check_real("tol", tol, zero=True)
     wanted = _coefficients(polynomial, basis.n_features, names)
-    own_degree = _degree(wanted, basis.n_features)
+    last = int(np.max(np.flatnonzero(wanted), initial=0))
+    own_degree = _find_degree(basis.n_features, last + 1)
     highest = own_degree if degree is None else check_whole("degree", degree)
     if highest < own_degree:
         raise ValueError(f"degree must be at least the polynomial's {own_degree}, got {highest}")
@@ -464,10 +467,8 @@ def _multiples_up_to(basis: PolynomialBasis, highest: int) -> FloatArray:
     degrees = basis.degrees()
     parts: list[FloatArray] = [np.zeros((len(table), 0))]
     for degree in np.unique(degrees[degrees <= highest]).tolist():
-        n_rows = len(monomials(basis.n_features, degree))
-        own = normalize_columns(coefficients[:n_rows, degrees == degree])
-        factors = monomials(basis.n_features, highest - degree).exponents
-        parts.append(multiples(own, table, factors))
+        own = normalize_columns(coefficients[:, degrees == degree])
+        parts.append(multiples_up_to(own, degree, highest, table))
     return np.hstack(parts)
 
 
@@ -482,10 +483,7 @@ def _coefficients(polynomial: Any, n_variables: int, names: Sequence[str] | None
     given = np.asarray(polynomial, dtype=np.float64)
     if not np.isfinite(given).all():
         raise ValueError("the coefficients of the polynomial contain NaN or infinity")
-    degree = 0
-    while count(n_variables, degree) < given.size:
-        degree += 1
-    if given.shape != (count(n_variables, degree),):
+    if given.shape != (count(n_variables, _find_degree(n_variables, given.size)),):
         raise ValueError(
             f"expected one coefficient for each monomial in {n_variables} variables up to some "
             f"degree ({', '.join(str(count(n_variables, d)) for d in range(4))}, ...), got shape "
@@ -494,36 +492,29 @@ def _coefficients(polynomial: Any, n_variables: int, names: Sequence[str] | None
     return given
 
 
+def _find_degree(n_variables: int, n_monomials: int) -> int:
+    """Return the lowest degree up to which there are at least so many monomials."""
+    degree = 0
+    while count(n_variables, degree) < n_monomials:
+        degree += 1
+    return degree
+
+
 def _symbolic_coefficients(
     polynomial: Any, n_variables: int, names: Sequence[str] | None
 ) -> FloatArray:
     import sympy
 
     names = variable_names(n_variables, names)
-    # Symbols of the same name may differ in assumptions; the names are what counts.
-    expression = polynomial.as_expr()
-    plain = {symbol: sympy.Symbol(symbol.name) for symbol in expression.free_symbols}
-    unknown = sorted({symbol.name for symbol in plain} - set(names))
-    if unknown:
-        raise ValueError(f"the variables are {', '.join(names)}; got {', '.join(unknown)} as well")
     try:
-        expanded = sympy.Poly(expression.xreplace(plain), *map(sympy.Symbol, names))
+        expanded = read_polynomial(polynomial, names)
     except sympy.PolynomialError as error:
         raise ValueError(
-            f"expected a polynomial in {', '.join(names)}, got {expression}"
+            f"expected a polynomial in {', '.join(names)}, got {polynomial}"
         ) from error
     terms = dict(expanded.terms())
     if not all(value.is_real and value.is_finite for value in terms.values()):
-        raise ValueError(f"expected finite real coefficients, got {expression}")
+        raise ValueError(f"expected finite real coefficients, got {polynomial}")
     _refuse_degree(n_variables, max(0, expanded.total_degree()))
     table = monomials(n_variables, max(0, expanded.total_degree()))
     return np.array([float(terms.get(tuple(e), 0)) for e in table.exponents.tolist()])
-
-
-def _degree(coefficients: FloatArray, n_variables: int) -> int:
-    """Degree of the last monomial that occurs, 0 for the zero polynomial."""
-    last = int(np.max(np.flatnonzero(coefficients), initial=0))
-    degree = 0
-    while count(n_variables, degree) <= last:
-        degree += 1
-    return degree

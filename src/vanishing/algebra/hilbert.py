@@ -8,7 +8,7 @@ import numpy as np
 from vanishing.algebra.generators import check_basis, minimal_generators
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, unmask
 from vanishing.levels import OUTLYING, SAME
-from vanishing.polynomials.basis import PolynomialBasis, Which, largest_by_chance
+from vanishing.polynomials.basis import CLEARLY, PolynomialBasis, Which, largest_by_chance
 
 # --- The affine Hilbert function, and what it says about dimension and degree ---------------------
 
@@ -169,10 +169,6 @@ def most_frequent(numbers: IntArray) -> int:
 
 # --- Dimension and degree of a variety, from a fit to points on it --------------------------------
 
-#: Polynomials that do not vanish should be further from the points than those that do by more than
-#: the tolerance was chosen for, 1.5 times the noise: a conic is 1.5 times as far as a noisy cusp.
-CLEAR_MARGIN = 1.75
-
 
 @dataclass(frozen=True, eq=False)
 class VarietyEstimate:
@@ -285,7 +281,7 @@ def estimate_variety(basis: PolynomialBasis, X: Any) -> VarietyEstimate:
     if generators.count():
         vanishing = first_order_distances(basis, points, which="vanishing")
         others = first_order_distances(basis, points, which="nonvanishing").min(initial=np.inf)
-        if others < CLEAR_MARGIN * vanishing.max() and not _has_one_noise(
+        if others < CLEARLY * vanishing.max() and not _has_one_noise(
             vanishing, basis.degrees(), float(others), len(points)
         ):
             doubts.append(

@@ -154,7 +154,7 @@ def one_thread() -> Iterator[None]:
     if threads == 1:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"), _allowing(threads):
+    with limit_threads(1, "blas"), _allowing(threads):
         yield
 
 
@@ -164,7 +164,7 @@ def all_threads() -> Iterator[None]:
     if not _in_main_thread() or _allowed is None or _allowed == 1:
         yield
         return
-    with _controller().limit(limits=_allowed, user_api="blas"):
+    with limit_threads(_allowed, "blas"):
         yield
 
 
@@ -224,17 +224,14 @@ def _in_main_thread() -> bool:
 
 
 def _blas_threads() -> int:
-    libraries = _controller().lib_controllers
+    libraries = _libraries("blas").lib_controllers
     return max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
 
 
 @cache
 def _libraries(user_api: str | None) -> ThreadpoolController:
-    """Find the libraries once per interface, at its first use: it is loaded by then."""
-    return ThreadpoolController()
+    """Find the libraries once per interface, at its first use: it is loaded by then.
 
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Find the libraries once: that takes milliseconds, setting a limit microseconds."""
+    That takes milliseconds, setting a limit microseconds.
+    """
     return ThreadpoolController()

@@ -12,16 +12,21 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.blocks import one_thread
 from vanishing.arrays.kernels import norms, triangular_factor
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.arrays.parameters import check_real
 from vanishing.construction.candidates import EPS, Form, Stage, check_columns
 from vanishing.construction.gsvd import estimate_condition
 from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_out
-from vanishing.construction.loop import Construction, DegreeTrace, StopReason, allow_threads
+from vanishing.construction.loop import (
+    Construction,
+    DegreeTrace,
+    StopReason,
+    allow_threads,
+    run_degrees,
+)
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.passes import Pass, Reduction, find_ranges
+from vanishing.construction.passes import Pass, Reduction, find_ranges, resolve_choice
 from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
@@ -57,6 +62,8 @@ class BorderConstruction:
     order: TermOrder = "deglex"
     border: Literal["corners", "full"] = "corners"
 
+    #: The normalization by default; None for leading coefficient 1.
+    normalization: ClassVar[str | None] = None
     #: Whether generators have the least extent in the span of O and b, rather than being fits.
     minimizes: ClassVar[bool] = False
     #: Whether columns are scaled to [-1, 1].
@@ -68,11 +75,6 @@ class BorderConstruction:
             raise ValueError(f"order must be one of {list(TERM_ORDERS)}, got {self.order!r}")
         if self.border not in ("corners", "full"):
             raise ValueError(f"border must be 'corners' or 'full', got {self.border!r}")
-
-    @property
-    def normalization(self) -> str | None:
-        """The normalization by default; None for leading coefficient 1."""
-        raise NotImplementedError
 
     @property
     def bound_on_coefficients(self) -> float | None:
@@ -109,12 +111,8 @@ class Abm(BorderConstruction):
     [[1, 0, 1], [1, 1, 0], [2, 0, 0], [0, 3, 0]]
     """
 
+    normalization = "coefficient"
     minimizes = True
-
-    @property
-    def normalization(self) -> str | None:
-        """Coefficient vectors of norm 1."""
-        return "coefficient"
 
 
 @dataclass(frozen=True)
@@ -131,10 +129,7 @@ class AbmGradient(Abm):
         Which terms outside of O get a polynomial, as for ``Abm``.
     """
 
-    @property
-    def normalization(self) -> str | None:
-        """Coefficients weighted by the mean gradients of their monomials."""
-        return "gradient-weighted"
+    normalization = "gradient-weighted"
 
 
 @dataclass(frozen=True)
@@ -182,11 +177,6 @@ class Oavi(BorderConstruction):
         check_real("radius", self.radius, zero=False)
 
     @property
-    def normalization(self) -> str | None:
-        """None: leading coefficient 1."""
-        return None
-
-    @property
     def bound_on_coefficients(self) -> float | None:
         """The radius of the ball."""
         return self.radius if self.oracle == "l1" else None
@@ -194,24 +184,22 @@ class Oavi(BorderConstruction):
 
 def resolve_construction(construction: Any) -> BorderConstruction | None:
     """Return the construction of a name, or the object itself; None for VCA."""
-    known: dict[str, type[BorderConstruction] | None] = {
-        "vca": None,
+    known: dict[str, Callable[[], BorderConstruction | None]] = {
+        "vca": lambda: None,
         "abm": Abm,
         "abm-gradient": AbmGradient,
         "oavi": Oavi,
     }
-    if isinstance(construction, str):
-        if construction not in known:
-            raise ValueError(f"construction must be one of {list(known)}, got {construction!r}")
-        kind = known[construction]
-        return None if kind is None else kind()
-    if not isinstance(construction, BorderConstruction):
-        raise TypeError(
-            f"construction must be one of {list(known)} or an instance of Abm, AbmGradient or "
-            f"Oavi, got {type(construction).__name__}"
-        )
-    construction.check()
-    return construction
+    found: BorderConstruction | None = resolve_choice(
+        "construction",
+        construction,
+        known,
+        BorderConstruction,
+        "an instance of Abm, AbmGradient or Oavi",
+    )
+    if found is not None:
+        found.check()
+    return found
 
 
 # --- The loop over degrees ------------------------------------------------------------------------
@@ -223,7 +211,7 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class BorderState:
     """What the degrees so far hand to the next.
 
     ``terms`` of shape (n_terms, n_features): per degree from 0, the exponents of O. ``places``:
@@ -247,7 +235,7 @@ class State:
     n_rows: float = 0.0
 
     @classmethod
-    def start(cls, n_features: int) -> "State":
+    def start(cls, n_features: int) -> "BorderState":
         """Return the state with nothing but the constant."""
         one, place = np.zeros((1, n_features), dtype=np.intp), np.zeros(1, dtype=np.intp)
         basis = PolynomialBasis(n_features, ())
@@ -299,40 +287,35 @@ def construct_border_basis(
     and the largest value of each column, if they are known.
     """
     construction = settings.construction
-    state = State.start(source.n_features)
-    trace: list[DegreeTrace] = []
-    reason: StopReason = "max_degree"
+    state = BorderState.start(source.n_features)
     box = None
     if construction.scales_to_box:
         box = scale_to_box(find_ranges(source) if ranges is None else ranges)
     full = construction.border == "full"
-    with one_thread():  # of BLAS; passes have threads of their own
-        while max_degree is None or len(trace) < max_degree:
-            border = state.find_border(construction.order, full=full)
-            if not len(border.exponents):
-                reason = "exhausted"
-                break
-            with allow_threads(len(border.exponents)):
-                state, step = grow(state, border, source, contrast, settings, box)
-            trace.append(step)
-            if callback is not None:
-                callback(step)
-            if step.nonvanishing == 0:
-                reason = "undecided" if step.undecided else "exhausted"
-                break
+
+    def take_step() -> DegreeTrace | StopReason:
+        nonlocal state
+        border = state.find_border(construction.order, full=full)
+        if not len(border.exponents):
+            return "exhausted"
+        with allow_threads(len(border.exponents)):
+            state, step = grow(state, border, source, contrast, settings, box)
+        return step
+
+    trace, reason = run_degrees(take_step, max_degree, callback)
     found = OrderIdeal(
         np.concatenate(state.terms),
         np.concatenate([state.terms[0][:0], *state.leading]),
         construction.order,
         state.n_zeros / state.n_coefficients if state.n_coefficients else 0.0,
     )
-    return Construction(state.basis, tuple(trace), reason, state.n_rows, found)
+    return Construction(state.basis, trace, reason, state.n_rows, found)
 
 
 # --- Coordinates ----------------------------------------------------------------------------------
 
 
-class Frame(NamedTuple):
+class Units(NamedTuple):
     """Coordinates u = (x - origin) / unit."""
 
     origin: FloatArray
@@ -351,7 +334,7 @@ class Frame(NamedTuple):
         return bounds
 
 
-def scale_to_box(ranges: FloatArray) -> Frame:
+def scale_to_box(ranges: FloatArray) -> Units:
     """Return coordinates in which all columns reach from -1 to 1.
 
     ``ranges`` of shape (2, n_features): the least and the largest value of each column.
@@ -360,10 +343,10 @@ def scale_to_box(ranges: FloatArray) -> Frame:
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
     # The rounding errors of a constant column are those of its value.
     unit = np.where(unit > 0, unit, np.abs(origin))
-    return Frame(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
+    return Units(origin, np.where(unit > 0, unit, np.max(unit, initial=0.0) or 1.0))
 
 
-def choose_frame(R: FloatArray, relative_error: float) -> Frame:
+def choose_frame(R: FloatArray, relative_error: float) -> Units:
     """Return coordinates of size about 1, by R of [1 x].
 
     Units are powers of two, and origins are round multiples of them, so that the coefficients of
@@ -377,7 +360,7 @@ def choose_frame(R: FloatArray, relative_error: float) -> Frame:
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
     size = np.where(size > 0, size, np.max(size, initial=0.0) or 1.0)
     unit = np.ldexp(1.0, np.frexp(size)[1])
-    return Frame(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
+    return Units(np.where(far, np.round(16 * mean / unit) * unit / 16, 0.0), unit)
 
 
 # --- One degree -----------------------------------------------------------------------------------
@@ -411,7 +394,7 @@ class BorderStage(Stage):
 
 
 def measure_columns(
-    stage: BorderStage, state: State, normalization: Normalization | None, frame: Frame | None
+    stage: BorderStage, state: BorderState, normalization: Normalization | None, frame: Units | None
 ) -> Columns:
     """Pass over X, and over Y or X again if the normalization needs it.
 
@@ -465,13 +448,13 @@ def measure_columns(
 
 
 def grow(
-    state: State,
+    state: BorderState,
     border: Border,
     source: SampleSource,
     contrast: SampleSource | None,
     settings: BorderSettings,
-    box: Frame | None,
-) -> tuple[State, DegreeTrace]:
+    box: Units | None,
+) -> tuple[BorderState, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed.
 
     ``box``: the coordinates to use, if they are given.
@@ -496,7 +479,7 @@ def grow(
     if stage.degree == 1:
         frame = choose_frame(stage.on_points.R, stage.on_points.relative_error)
         if box is not None:
-            frame = Frame(box.origin[border.left], box.unit[border.left])
+            frame = Units(box.origin[border.left], box.unit[border.left])
     columns = measure_columns(stage, state, settings.normalization, frame)
     construction = settings.construction
     found, sequence = sort_out(
@@ -531,7 +514,13 @@ def grow(
 
 
 def _make_block(
-    state: State, border: Border, found: Found, n_lower: int, frame: Frame | None, *, full: bool
+    state: BorderState,
+    border: Border,
+    found: Found,
+    n_lower: int,
+    frame: Units | None,
+    *,
+    full: bool,
 ) -> DegreeBlock:
     """Write the polynomials as C V with C = C_pre - F L.
 
@@ -568,7 +557,7 @@ def _make_block(
 
 
 def _advance(
-    state: State,
+    state: BorderState,
     border: Border,
     found: Found,
     columns: Columns,
@@ -577,7 +566,7 @@ def _advance(
     n_rows: float,
     *,
     full: bool,
-) -> State:
+) -> BorderState:
     """Return the state after a degree."""
     n_border, n_before, n_lower = len(border.exponents), len(state.rms), len(state.places)
     own = columns.rms[-n_border:], columns.shift[-n_border:]
@@ -589,7 +578,7 @@ def _advance(
         places = n_before + border.left[kept]
         kept = np.argsort(border.left)
     numbers = [each.number for each in found.generators]
-    return State(
+    return BorderState(
         basis=PolynomialBasis(state.basis.n_features, (*state.basis.blocks, block)),
         terms=(*state.terms, border.exponents[found.joined]),
         places=np.append(state.places, places),

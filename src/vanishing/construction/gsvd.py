@@ -31,8 +31,7 @@ from vanishing.arrays.namespace import (
     namespace,
 )
 from vanishing.construction.candidates import Coordinates, Form
-from vanishing.construction.passes import NINE_DIGITS
-from vanishing.levels import SAFETY, SAME
+from vanishing.levels import LONG_SUM, ROUNDING, SAFETY, SAME
 from vanishing.polynomials.monomials import CANCELLED
 
 # --- Bounds on rounding errors --------------------------------------------------------------------
@@ -46,12 +45,9 @@ from vanishing.polynomials.monomials import CANCELLED
 #   doubt < extent            known, to be compared with the tolerance
 
 EPS = float(np.finfo(np.float64).eps)
-#: Squares of singular values that are not smaller are known to eleven digits, so that eigenvalues
-#: are as good as singular values, which take three times as long.
-REGULAR = 1e-5
-#: Coarse arithmetic (Gram matrices, single precision) is trusted up to this many times its own
-#: bound on rounding errors: four bits.
-COARSE = 16.0
+#: Squares of singular values that are not smaller are known to two thirds of the digits, so that
+#: eigenvalues are as good as singular values, which take three times as long.
+REGULAR = float(np.cbrt(ROUNDING))
 #: Errors of rounding that are better known than by ``SAFETY``: half of its bits.
 CLOSELY = float(np.sqrt(SAFETY))
 
@@ -60,9 +56,10 @@ def bound_trusted_error(unit: float) -> float:
     """Return the largest acceptable error, for values with relative rounding errors ``unit``.
 
     Up to half of the digits, errors are those of the data itself: a relation that holds to that
-    accuracy is called exact, without a warning.
+    accuracy is called exact, without a warning. Coarse arithmetic (Gram matrices, single
+    precision) has fewer digits to spare: it is trusted up to the errors of a long sum in it.
     """
-    return max(SAME, COARSE * SAFETY * unit)
+    return max(SAME, LONG_SUM / ROUNDING * unit)
 
 
 class RankMargin(NamedTuple):
@@ -153,12 +150,13 @@ class Solution:
     and ‖A v‖ = 1. ``dropped``: number of directions that are zero on both sides. ``lost``: number
     of directions that may be zero on both sides: rounding errors are too large to tell.
     ``condition``: condition number of the scaled, stacked factors on their range. ``reduced`` of
-    shape (n_columns, n_finite): ``vectors`` without the multiples of exact relations in them, for
-    F, if these are large. ``margin``: of the decision which directions are zero. ``n_certain``:
-    number of extents, the smallest ones, that are zero because there are so few points.
+    shape (n_columns, n_finite): ``vectors`` without large multiples of exact relations, for F.
+    ``margin``: of the decision which directions are zero. ``n_certain``: number of extents, the
+    smallest ones, that are zero because there are so few points.
     """
 
     vectors: FloatArray
+    reduced: FloatArray
     extents: FloatArray
     noise: FloatArray
     doubt: FloatArray
@@ -166,7 +164,6 @@ class Solution:
     dropped: int
     lost: int
     condition: float
-    reduced: FloatArray | None = None
     margin: RankMargin = NO_DECISION
     n_certain: int = 0
 
@@ -190,7 +187,7 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
     return replace(
         inside,
         vectors=fix_signs(u @ inside.vectors),
-        reduced=None if inside.reduced is None else fix_signs(u @ inside.reduced),
+        reduced=fix_signs(u @ inside.reduced),
         unbounded=fix_signs(u @ inside.unbounded),
         dropped=inside.dropped + u.shape[0] - u.shape[1],
     )
@@ -330,8 +327,10 @@ def solve_pair(points: Side, form: Side) -> Solution:
     zero = np.minimum(doubt, negligible)
     n_zero = n_columns - found.shape[1] - unbounded.shape[1]
     lost = min(lost, n_zero)
+    found = fix_signs(found)
     return Solution(
-        vectors=fix_signs(found),
+        vectors=found,
+        reduced=_leave_out_relations(found, extents <= zero, points),
         extents=extents,
         noise=zero,
         doubt=doubt,
@@ -339,27 +338,22 @@ def solve_pair(points: Side, form: Side) -> Solution:
         dropped=n_zero - lost,
         lost=lost,
         condition=estimate_condition(triangle[:, :rank]),
-        reduced=_leave_out_relations(found, extents <= zero, points),
         margin=margin,
         n_certain=n_zero_on_points,
     )
 
 
-def _leave_out_relations(
-    vectors: FloatArray, is_exact: BoolArray, points: Side
-) -> FloatArray | None:
+def _leave_out_relations(vectors: FloatArray, is_exact: BoolArray, points: Side) -> FloatArray:
     """Return the directions without large multiples of exact relations, for F.
 
     All directions are orthogonal under the form. If a relation is small under it, as one of low
     degree is on a contrast much wider than X, the others contain large multiples of it. These are
     zero on the points, but products of F would then be nearly the same multiples of the relation,
     and what distinguishes them would be lost in rounding errors.
-
-    None if no multiple is large.
     """
     others = vectors[:, ~is_exact]
     if not is_exact.any() or not others.size:
-        return None
+        return vectors
     # Orthogonal in the units of the points: rounding errors there are what should be small.
     units = np.where(points.scale > 0, points.scale, 1.0)[:, None]
     relations = vectors[:, is_exact] * units
@@ -368,7 +362,7 @@ def _leave_out_relations(
     rest = (rest - unit @ (unit.T @ rest)) / units
     is_large = points.noise(others) > CLOSELY * points.noise(rest)
     if not is_large.any():
-        return None
+        return vectors
     reduced = vectors.copy()
     reduced[:, ~is_exact] = np.where(is_large, rest, others)
     return fix_signs(reduced)
@@ -395,13 +389,10 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
         return np.asarray(full - zeros @ (sizes.T @ (rest @ vectors)))
 
     added = np.zeros(zeros.shape[1])
-    reduced = None
-    if inside.reduced is not None:
-        reduced = fix_signs(np.hstack([zeros, extend(inside.reduced)]))
     return replace(
         inside,
         vectors=fix_signs(np.hstack([zeros, extend(inside.vectors)])),
-        reduced=reduced,
+        reduced=fix_signs(np.hstack([zeros, extend(inside.reduced)])),
         extents=np.concatenate([added, inside.extents]),
         noise=np.concatenate([added, inside.noise]),
         doubt=np.concatenate([added, inside.doubt]),
@@ -484,7 +475,7 @@ def fix_rotation(
     """
     order = np.argsort(extents, kind="stable")
     vectors, extents = vectors[:, order], extents[order]
-    same = extents[1:] - extents[:-1] <= max(NINE_DIGITS, noise) * extents[1:]
+    same = extents[1:] - extents[:-1] <= max(SAME, noise) * extents[1:]
     same |= (extents <= points.noise(vectors) / CLOSELY)[1:]
     first = np.concatenate([[0], np.flatnonzero(~same) + 1, [len(extents)]])
     for start, stop in pairwise(first.tolist()):
@@ -546,7 +537,7 @@ def _rank_revealing_qr(
     if triangle.shape[0] == triangle.shape[1]:
         condition = _reciprocal_condition(triangle)
         smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
-        if condition > NINE_DIGITS and smallest > noise:
+        if condition > SAME and smallest > noise:
             margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
             return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
@@ -650,7 +641,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     condition = sizes[0] * sizes[1]
     # The Frobenius norm of the inverse bounds the smallest singular value from below.
     smallest = 1 / float(xp.linalg.vector_norm(inverse))
-    if not (condition * NINE_DIGITS < 1 and smallest > scaling.noise):
+    if not (condition * SAME < 1 and smallest > scaling.noise):
         return None
     q_a = q[: a.shape[0], :]
     squares, w = xp.linalg.eigh(q_a.T @ q_a)
@@ -666,10 +657,12 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
     if not (form.noise(found) <= 0.5).all():
         return None
     found, extents = fix_rotation(found, extents, points, scaling.noise)
+    found = fix_signs(found)
     rounding = SAFETY * EPS * scaling.resolution
     doubt = np.maximum(points.noise(found), rounding)
     return Solution(
-        vectors=fix_signs(found),
+        vectors=found,
+        reduced=found,
         extents=extents,
         noise=np.minimum(doubt, np.maximum(points.negligible(found), rounding)),
         doubt=doubt,
@@ -734,6 +727,7 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
     vectors = fix_signs(np.hstack([exact, vanishing]))
     return Solution(
         vectors=vectors,
+        reduced=fix_signs(np.hstack([exact, reduced])),
         extents=np.concatenate([small, extents]),
         noise=np.minimum(doubt, points.negligible(np.hstack([exact, others]))),
         doubt=doubt,
@@ -741,7 +735,6 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
         dropped=len(plain) - plain.shape[1] - coordinates.lost,
         lost=coordinates.lost,
         condition=coordinates.condition,
-        reduced=fix_signs(np.hstack([exact, reduced])),
         margin=margin,
     )
 

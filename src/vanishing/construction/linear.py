@@ -8,6 +8,7 @@ and sets whose extents come near to that are left to the usual way.
 
 import time
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
@@ -15,12 +16,9 @@ from vanishing.arrays.blocks import map_in_threads, one_thread, threads_for
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.gsvd import REGULAR, fix_signs
 from vanishing.construction.loop import Construction, DegreeTrace, StopReason
-from vanishing.construction.passes import NINE_DIGITS
+from vanishing.levels import SAME
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement, DegreeBlock
-
-#: Sets of points that a thread works on at a time.
-STACKED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +62,16 @@ def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Cons
     ``contrasts``: one for each set of points, or one for all of them. None for sets on which
     extents are too small, or the contrast too flat, to be known.
     """
-    starts = range(0, len(points), STACKED)
+    # As many stacks as sets in each: one that cannot be factored takes few others along.
+    stacked = max(1, isqrt(len(points)))
 
     def solve(start: int) -> list[Construction | None]:
-        some = slice(start, start + STACKED)
+        some = slice(start, start + stacked)
         contrast = contrasts if len(contrasts) == 1 else contrasts.take(some)
         return _solve_stack(points.take(some), contrast, tol)
 
     with one_thread():
+        starts = range(0, len(points), stacked)
         parts = list(map_in_threads(solve, starts, threads_for(points.means)))
     return [found for part in parts for found in part]
 
@@ -97,7 +97,7 @@ def _solve_stack(points: PointSets, contrasts: PointSets, tol: float) -> list[Co
     eigenvalues, vectors = np.linalg.eigh(squares)
     extents = np.sqrt(np.maximum(eigenvalues, 0.0))
     vectors = inverse.transpose(0, 2, 1) @ vectors / scale[:, :, None]
-    ties = extents[:, 1:] - extents[:, :-1] <= NINE_DIGITS * extents[:, 1:]
+    ties = extents[:, 1:] - extents[:, :-1] <= SAME * extents[:, 1:]
     is_known = (pivots.min(axis=1) > REGULAR) & (extents[:, 0] > REGULAR) & ~ties.any(axis=1)
     conditions = pivots.max(axis=1) / pivots.min(axis=1)
     seconds = (time.perf_counter() - started) / len(points)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from operator import add
+from math import isqrt
 from typing import Annotated, Literal
 
 import numpy as np
@@ -38,12 +38,12 @@ from vanishing.construction.noise import (
     spread_of,
 )
 from vanishing.construction.normalizations import Gradient, Normalization
-from vanishing.construction.passes import Pass, Reduction
+from vanishing.construction.passes import Gram, Pass, Reduction
 from vanishing.construction.wide import find_span
 from vanishing.data.source import SampleSource
-from vanishing.levels import SAFETY
+from vanishing.levels import BLOCK, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock
+from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import count
 from vanishing.polynomials.order_ideal import OrderIdeal
 
@@ -119,23 +119,38 @@ def _grow_all(
 ) -> Construction:
     """Grow one degree after the other, while there are not too many products."""
     state = State(PolynomialBasis(source.n_features, ()))
+
+    def take_step() -> DegreeTrace | StopReason:
+        nonlocal state
+        n_products = _most_candidates(state.basis)
+        if state.basis.blocks and most_products is not None and n_products > most_products:
+            return "interpolated"
+        with allow_threads(n_products):
+            state, step = grow(state, source, contrast, settings, corrected)
+        return step
+
+    trace, reason = run_degrees(take_step, max_degree, callback)
+    return Construction(state.basis, trace, reason, state.n_rows)
+
+
+def run_degrees(
+    take_step: "Callable[[], DegreeTrace | StopReason]",
+    max_degree: int | None,
+    callback: "Callable[[DegreeTrace], object] | None",
+) -> "tuple[tuple[DegreeTrace, ...], StopReason]":
+    """Take one degree after the other, as long as each leaves something nonvanishing."""
     trace: list[DegreeTrace] = []
-    reason: StopReason = "max_degree"
     with one_thread():  # of BLAS; passes have threads of their own
         while max_degree is None or len(trace) < max_degree:
-            n_products = _most_candidates(state.basis)
-            if trace and most_products is not None and n_products > most_products:
-                reason = "interpolated"
-                break
-            with allow_threads(n_products):
-                state, step = grow(state, source, contrast, settings, corrected)
+            step = take_step()
+            if isinstance(step, str):
+                return tuple(trace), step
             trace.append(step)
             if callback is not None:
                 callback(step)
             if step.nonvanishing == 0:
-                reason = "undecided" if step.undecided else "exhausted"
-                break
-    return Construction(state.basis, tuple(trace), reason, state.n_rows)
+                return tuple(trace), "undecided" if step.undecided else "exhausted"
+    return tuple(trace), "max_degree"
 
 
 def allow_threads(n_candidates: int) -> AbstractContextManager[None]:
@@ -519,8 +534,7 @@ def _scale_nonvanishing(
     solution: Solution, which: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
     """Return V_F with root mean square 1 on X, largest extents first, and how many were cut."""
-    vectors = solution.vectors if solution.reduced is None else solution.reduced
-    finite = vectors[:, which] / solution.extents[which]
+    finite = solution.reduced[:, which] / solution.extents[which]
     ordered = np.hstack([solution.unbounded, finite[:, ::-1]])
     kept = ordered if limit is None else ordered[:, :limit]
     return np.ascontiguousarray(kept), ordered.shape[1] - kept.shape[1]
@@ -624,9 +638,6 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
-#: Candidates of a degree that is looked at for its noise alone: seconds of LAPACK.
-MOST_FOR_NOISE = 2000
-
 
 def find_noise(
     source: SampleSource, max_degree: int | None, settings: Settings
@@ -680,7 +691,7 @@ def _find_all(settings: Settings) -> Settings:
 def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
     """Find the noise of points by a construction, one degree above the bound if there are rows."""
     affine = factor_affine(source, settings.memory_budget)
-    most = min(affine.n_rows / ROWS_PER_UNKNOWN, MOST_FOR_NOISE)
+    most = min(affine.n_rows / ROWS_PER_UNKNOWN, isqrt(BLOCK))  # a matrix is worked on at a time
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
@@ -709,17 +720,14 @@ def count_values(source: SampleSource, most: int) -> IntArray:
     return np.array([len(values) for values in source.map_reduce(collect, join, max_rows=rows)])
 
 
-def measure_extents(basis: PolynomialBasis, source: SampleSource) -> PolynomialBasis:
+def measure_extents(
+    basis: PolynomialBasis, source: SampleSource, memory_budget: int
+) -> PolynomialBasis:
     """Return a basis with the root mean squares of its vanishing polynomials on points."""
-
-    def sum_squares(x: Array, root_weights: Array | None = None) -> FloatArray:
-        values = move_to_numpy(basis.evaluate(x)).astype(np.float64)
-        squares = np.ones(len(values)) if root_weights is None else move_to_numpy(root_weights) ** 2
-        return np.append(squares @ values**2, squares.sum())
-
-    rows = block_rows(2 * max(1, basis.count()), cpu=source.cpu)
-    total = source.map_reduce(sum_squares, add, max_rows=rows)
-    extents = np.sqrt(total[:-1] / total[-1])
+    if not basis.count():
+        return basis
+    values = Evaluator(basis.blocks).vanishing
+    extents = Pass(Gram(), memory_budget).factor(source, values, basis.count()).column_rms
     stops = np.cumsum([block.vanishing.shape[1] for block in basis.blocks])
     blocks = tuple(
         replace(block, extents=part)

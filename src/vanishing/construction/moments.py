@@ -204,11 +204,6 @@ class KeptRows:
 class KeptSource(WrappedSource):
     """Rows that polynomials may be summed over, but not read: later on they will be gone."""
 
-    @property
-    def weighted(self) -> bool:
-        """Whether the rows have weights."""
-        return self.source.weighted
-
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Raise, as it will be with more rows."""
         refuse_reading(self.name)

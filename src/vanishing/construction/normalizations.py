@@ -25,6 +25,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.candidates import EPS, Coordinates, Form, RecalledSource, Stage
 from vanishing.construction.gsvd import estimate_condition
+from vanishing.construction.passes import resolve_choice
 from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.evaluation import Evaluator, jacobian_with_candidates
 from vanishing.polynomials.monomials import (
@@ -85,23 +86,17 @@ class Normalization:
 
 def resolve_normalization(normalization: Any) -> Normalization:
     """Return the normalization of a name, or the object itself."""
-    known: dict[str, type[Normalization]] = {
+    known = {
         "vca": Vca,
         "coefficient": Coefficient,
         "gradient": Gradient,
         "gradient-weighted": GradientWeighted,
         "contrastive": Contrastive,
     }
-    if isinstance(normalization, str):
-        if normalization not in known:
-            raise ValueError(f"normalization must be one of {list(known)}, got {normalization!r}")
-        return known[normalization]()
-    if not isinstance(normalization, Normalization):
-        raise TypeError(
-            f"normalization must be one of {list(known)} or an instance of Normalization, got "
-            f"{type(normalization).__name__}"
-        )
-    return normalization
+    found: Normalization = resolve_choice(
+        "normalization", normalization, known, Normalization, "an instance of Normalization"
+    )
+    return found
 
 
 # --- Forms on monomial coefficients if the units of the columns are far from 1 --------------------

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from vanishing.arrays.blocks import block_rows
 from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host
 from vanishing.construction.moments import Frame, factor_affine
-from vanishing.construction.noise import ROWS_PER_UNKNOWN
+from vanishing.construction.noise import ROWS_PER_UNKNOWN, UNBOUNDED
 from vanishing.data.source import (
     ArraySource,
     SampleSource,
@@ -23,17 +23,16 @@ from vanishing.data.source import (
     sample_rows,
 )
 from vanishing.levels import CHANCE, OUTLYING
+from vanishing.polynomials.basis import CLEARLY
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
 TINY = float(np.finfo(np.float64).tiny)
 
-#: Rows for each monomial, monomials, and degrees of an unbounded fit, at most: a search with more
-#: takes longer than the fit, and finds equations of single rows.
-ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT, DEGREES_LOOKED_AT = 25, 84, 4
+#: Rows for each monomial, and monomials, at most: a search with more takes longer than the fit, and
+#: finds equations of single rows.
+ROWS_LOOKED_AT, MONOMIALS_LOOKED_AT = 25, 84
 #: Largest share of outliers: a fifth, with a margin for other rows that are far by chance.
 MOST_OUTLIERS = 0.255
-#: Levels of two degrees that differ by no more than this factor are the same noise.
-SAME_NOISE = 3.0
 #: A row of small gradient is no farther than if it had this share of the usual one: near a singular
 #: point ``|g|/‖∇g‖`` is not a distance.
 LEAST_GRADIENT = 0.1
@@ -86,12 +85,20 @@ class MonomialValues:
 
     def distances(self, coefficients: FloatArray, floors: FloatArray) -> FloatArray:
         """Return |g| / ‖∇g‖ for each row and polynomial."""
-        slopes = np.linalg.norm(self.gradients @ coefficients, axis=0)
-        return np.asarray(np.abs(self.values @ coefficients) / np.maximum(slopes, floors))
+        slopes = np.maximum(self.slopes(coefficients), floors)
+        return np.asarray(np.abs(self.values @ coefficients) / slopes)
+
+    def slopes(self, coefficients: FloatArray) -> FloatArray:
+        """Return ‖∇g‖ for each row and polynomial."""
+        return np.asarray(np.linalg.norm(self.gradients @ coefficients, axis=0))
+
+    def take(self, inside: BoolArray) -> "MonomialValues":
+        """Return the values of some rows."""
+        return MonomialValues(self.values[inside], self.gradients[:, inside])
 
     def floors(self, coefficients: FloatArray) -> FloatArray:
         """Return the smallest gradients that polynomials are taken to have."""
-        slopes = np.linalg.norm(self.gradients @ coefficients, axis=0)
+        slopes = self.slopes(coefficients)
         usual = np.maximum(np.median(slopes, axis=0), np.mean(slopes, axis=0) / 10)
         return np.asarray(np.maximum(LEAST_GRADIENT * usual, TINY))
 
@@ -118,32 +125,29 @@ def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Bounda
     ``rows`` has shape (n_rows, n_features). Empty if no row is an outlier.
     """
     rng = np.random.default_rng(seed)
-    widest = max(count(rows.shape[1], degree) for degree in range(1, max_degree + 1))
+    widest = count(rows.shape[1], max_degree)
     most = max(600, ROWS_LOOKED_AT * min(widest, MONOMIALS_LOOKED_AT))
     if len(rows) > most:
         rows = rows[rng.choice(len(rows), most, replace=False)]
-    frame = _robust_frame(rows)
-    spread = float(np.sqrt(np.mean(np.sum(frame.inverse**2, axis=0))))
-    inside = np.ones(len(rows), dtype=bool)
-    degrees = [
-        degree
-        for degree in range(1, max_degree + 1)
-        if count(rows.shape[1], degree) <= min(MONOMIALS_LOOKED_AT, len(rows) / ROWS_PER_UNKNOWN)
-    ]
+    search = Search(rows, _robust_frame(rows), rng)
     # A polynomial of too low a degree is close to some rows only: the first degree is the one at
     # which distances stop falling.
-    levels = []
-    for degree in degrees:
-        shape = MonomialValues.evaluate(frame, rows, degree)
-        levels.append(_closest_to_most(shape, np.eye(shape.values.shape[1]), spread, rng)[1])
-        if levels[-1] <= SQUARED_AWAY * spread:
+    levels: list[float] = []
+    for degree in range(1, max_degree + 1):
+        n_monomials = count(rows.shape[1], degree)
+        if n_monomials > min(MONOMIALS_LOOKED_AT, len(rows) / ROWS_PER_UNKNOWN):
             break
-    lowest = max(min(levels, default=0.0), SQUARED_AWAY * spread)
+        shape = MonomialValues.evaluate(search.frame, rows, degree)
+        levels.append(search.find_closest(shape, np.eye(n_monomials))[1])
+        if levels[-1] <= search.exact:
+            break
+    lowest = max(min(levels, default=0.0), search.exact)
     found: list[Boundary] = []
-    for degree, level in zip(degrees, levels, strict=False):
-        if level > SAME_NOISE * lowest:
+    inside = np.ones(len(rows), dtype=bool)
+    for degree, level in enumerate(levels, start=1):
+        if level > CLEARLY * lowest:
             continue
-        for boundary in _boundaries_of_degree(frame, rows, degree, inside, spread, rng):
+        for boundary in search.find_of_degree(degree, inside):
             closer = inside & boundary.contains(rows)
             if closer.mean() < 1 - MOST_OUTLIERS:
                 break
@@ -161,107 +165,103 @@ def _robust_frame(rows: FloatArray) -> Frame:
     return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), 2**31))
 
 
-def _boundaries_of_degree(
-    frame: Frame,
-    rows: FloatArray,
-    degree: int,
-    inside: BoolArray,
-    spread: float,
-    rng: np.random.Generator,
-) -> Iterator[Boundary]:
-    """Yield polynomials of one degree, each closer to most rows than the best one to all."""
-    shape = MonomialValues.evaluate(frame, rows, degree)
-    n_monomials = shape.values.shape[1]
-    within, known = np.eye(n_monomials), np.inf
-    for _ in range(n_monomials - 1):
-        part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
-        polynomial, level, everything = _closest_to_most(part, within, spread, rng)
-        is_law = level <= max(SAME_NOISE * known, SQUARED_AWAY * spread)
-        if np.isinf(known):
-            is_law = level < max(everything / 2, SQUARED_AWAY * spread)
-        if not is_law:
-            return
-        known = min(known, max(level, SQUARED_AWAY * spread))
-        floors = part.floors(polynomial)
-        boundary = Boundary(frame, degree, polynomial, floors, OUTLYING * known)
-        yield boundary
-        inside = inside & boundary.contains(rows)
-        # What vanishes on the rows inside is known; the next polynomial is not among it.
-        part = MonomialValues(shape.values[inside], shape.gradients[:, inside])
-        squares, vectors = part.solve(np.ones(inside.sum()), np.eye(n_monomials))
-        small = vectors[:, squares <= (SAME_NOISE * known) ** 2]
-        basis = np.linalg.svd(small, full_matrices=True)[0]
-        within = basis[:, small.shape[1] :]
-        if within.shape[1] < 2:
-            return
-
-
 #: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
-#: which some sets have no outlier, or as many as determine one.
+#: which some sets have few outliers, or as many as determine one.
 DRAWS, DETERMINED = 6, 300
-#: Reweightings at most; they nearly always settle before.
-MOST_REWEIGHTINGS = 40
 
 
-def _closest_to_most(
-    part: MonomialValues, within: FloatArray, spread: float, rng: np.random.Generator
-) -> tuple[FloatArray, float, float]:
-    """Return a polynomial, its usual distance from the rows, and the one of the best fit to all.
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search for polynomials that most rows are close to."""
 
-    Minimizes the mean of the square roots of distances, which outliers hardly move, by weighted
-    fits from several starts.
-    """
-    best, best_level, everything = within[:, :1], np.inf, 0.0
-    for weights in _starts(part, within, rng):
-        polynomial, level, first = _reweight(part, within, weights, spread)
-        if level < best_level:
-            best, best_level = polynomial, level
-        if best_level <= SQUARED_AWAY * spread:
-            return best, best_level, everything or first
-        everything = everything or first
-    return best, best_level, everything
+    rows: FloatArray
+    frame: Frame
+    rng: np.random.Generator
 
+    @property
+    def exact(self) -> float:
+        """The distance that is taken for zero."""
+        spread = np.sqrt(np.mean(np.sum(self.frame.inverse**2, axis=0)))
+        return float(SQUARED_AWAY * spread)
 
-def _reweight(
-    part: MonomialValues, within: FloatArray, weights: FloatArray, spread: float
-) -> tuple[FloatArray, float, float]:
-    """Fit again and again, with weights that fall with the distance of a row."""
-    first, cutoff, last, exact = 0.0, np.inf, np.inf, SQUARED_AWAY * spread / 10
-    for _ in range(MOST_REWEIGHTINGS):
-        polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
-        distances = part.distances(polynomial, part.floors(polynomial))[:, 0]
-        first = first or float(np.sqrt(np.mean(distances**2)))
-        level = _usual(distances)
-        if level <= exact or abs(level - last) < CHANCE * level:
-            break
-        last = level
-        cutoff = max(min(0.8 * cutoff, level), exact)
-        slopes = np.linalg.norm(part.gradients @ polynomial, axis=0)[:, 0]
-        slopes = np.maximum(slopes, part.floors(polynomial))
-        weights = (distances**2 + cutoff**2) ** -0.75 / slopes**2
-    return polynomial, level, max(first, TINY)
+    def find_of_degree(self, degree: int, inside: BoolArray) -> Iterator[Boundary]:
+        """Yield polynomials of one degree, each closer to most rows than the best one to all."""
+        shape = MonomialValues.evaluate(self.frame, self.rows, degree)
+        n_monomials = shape.values.shape[1]
+        within, known = np.eye(n_monomials), np.inf
+        for _ in range(n_monomials - 1):
+            part = shape.take(inside)
+            polynomial, level, everything = self.find_closest(part, within)
+            enough = everything / 2 if np.isinf(known) else CLEARLY * known
+            if level > max(enough, self.exact):
+                return
+            known = min(known, max(level, self.exact))
+            floors = part.floors(polynomial)
+            boundary = Boundary(self.frame, degree, polynomial, floors, OUTLYING * known)
+            yield boundary
+            inside = inside & boundary.contains(self.rows)
+            # What vanishes on the rows inside is known; the next polynomial is not among it.
+            squares, vectors = shape.take(inside).solve(np.ones(inside.sum()), np.eye(n_monomials))
+            small = vectors[:, squares <= (CLEARLY * known) ** 2]
+            within = np.linalg.svd(small, full_matrices=True)[0][:, small.shape[1] :]
+            if within.shape[1] < 2:
+                return
 
+    def find_closest(
+        self, part: MonomialValues, within: FloatArray
+    ) -> tuple[FloatArray, float, float]:
+        """Return a polynomial, its usual distance from rows, and that of the best fit to all.
 
-def _starts(
-    part: MonomialValues, within: FloatArray, rng: np.random.Generator
-) -> Iterator[FloatArray]:
-    """Yield weights of rows: all, random ones, and those near polynomials through a few rows."""
-    n_rows, n_terms = len(part.values), within.shape[1]
-    yield np.ones(n_rows)
-    for _ in range(DRAWS):
-        weights = np.full(n_rows, 1e-12)
-        weights[rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)] = 1.0
-        yield weights
-    if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
-        return  # nearly every set of so many rows contains an outlier
-    drawn = np.stack([rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)])
-    values = part.values @ within
-    through = np.linalg.svd(values[drawn])[2][:, -1]
-    polynomials = within @ through.T
-    distances = part.distances(polynomials, part.floors(polynomials))
-    levels = np.array([_usual(each) for each in distances.T])
-    for which in np.argsort(levels)[:4]:
-        yield 1 / (1 + (distances[:, which] / (levels[which] + TINY)) ** 4)
+        Minimizes the mean of the square roots of distances, which outliers hardly move, by weighted
+        fits from several starts.
+        """
+        best, best_level, everything = within[:, :1], np.inf, 0.0
+        for weights in self._find_starts(part, within):
+            polynomial, level, first = self._reweight(part, within, weights)
+            everything = everything or first
+            if level < best_level:
+                best, best_level = polynomial, level
+            if best_level <= self.exact:
+                break
+        return best, best_level, everything
+
+    def _reweight(
+        self, part: MonomialValues, within: FloatArray, weights: FloatArray
+    ) -> tuple[FloatArray, float, float]:
+        """Fit again and again, with weights that fall with the distance of a row."""
+        first, cutoff, last, exact = 0.0, np.inf, np.inf, self.exact / 10
+        while cutoff > exact:
+            polynomial = part.solve(weights / weights.sum(), within)[1][:, :1]
+            floors = part.floors(polynomial)
+            distances = part.distances(polynomial, floors)[:, 0]
+            first = first or float(np.sqrt(np.mean(distances**2)))
+            level = _usual(distances)
+            if level <= exact or abs(level - last) < CHANCE * level:
+                break
+            last = level
+            cutoff = max(min(0.8 * cutoff, level), exact)
+            slopes = np.maximum(part.slopes(polynomial), floors)[:, 0]
+            weights = (distances**2 + cutoff**2) ** -0.75 / slopes**2
+        return polynomial, level, max(first, TINY)
+
+    def _find_starts(self, part: MonomialValues, within: FloatArray) -> Iterator[FloatArray]:
+        """Yield weights of rows: all, random ones, and those near polynomials through a few."""
+        n_rows, n_terms = len(part.values), within.shape[1]
+        yield np.ones(n_rows)
+        for _ in range(DRAWS):
+            weights = np.full(n_rows, 1e-12)
+            drawn = self.rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)
+            weights[drawn] = 1.0
+            yield weights
+        if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
+            return  # nearly every set of so many rows contains an outlier
+        sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)]
+        values = part.values @ within
+        polynomials = within @ np.linalg.svd(values[np.stack(sets)])[2][:, -1].T
+        distances = part.distances(polynomials, part.floors(polynomials))
+        levels = np.array([_usual(each) for each in distances.T])
+        for which in np.argsort(levels)[:4]:
+            yield 1 / (1 + (distances[:, which] / (levels[which] + TINY)) ** 4)
 
 
 def _usual(distances: FloatArray) -> float:
@@ -276,7 +276,7 @@ def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0)
     starts.
     """
     rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=seed)
-    highest = DEGREES_LOOKED_AT if max_degree is None else max_degree
+    highest = UNBOUNDED if max_degree is None else max_degree
     boundaries = find_boundaries(rows, highest, seed)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:

@@ -4,7 +4,7 @@ Two reductions give R with R'R = mean of (values)(values)'. TSQR keeps every dig
 takes one symmetric product per block and loses half of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -33,7 +33,7 @@ from vanishing.arrays.namespace import (
     promote_dtypes,
 )
 from vanishing.data.source import SampleSource
-from vanishing.levels import SAFETY
+from vanishing.levels import SAFETY, SAME
 
 __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduction"]
 
@@ -87,13 +87,20 @@ class Factor:
 class GramSummary(NamedTuple):
     """Sum of the outer products of rows, their number, and the largest eps among them.
 
-    Where squares would overflow or underflow, values are in ``units``, powers of two.
+    Values are in ``units``: powers of two where squares would overflow or underflow, 1 elsewhere.
     """
 
     matrix: Array
     n_rows: int
     eps: float
-    units: FloatArray | None = None
+    units: FloatArray
+
+    def convert(self, units: FloatArray) -> "GramSummary":
+        """Change the units."""
+        if np.array_equal(units, self.units):
+            return self
+        ratio = move_like(self.units / units, self.matrix)
+        return self._replace(matrix=self.matrix * ratio[:, None] * ratio, units=units)
 
 
 @dataclass(frozen=True)
@@ -105,20 +112,19 @@ class Gram:
         n_rows, eps = int(values.shape[1]), machine_epsilon(values)
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = gram(values)
-        if _squares_hold(matrix):
-            return GramSummary(matrix, n_rows, eps)
-        xp = namespace(values)
-        units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
-        return GramSummary(gram(values / move_like(units, values)[:, None]), n_rows, eps, units)
+        units: FloatArray = np.ones(matrix.shape[0])
+        if not _squares_hold(matrix):
+            xp = namespace(values)
+            units = _powers_of_two(move_to_numpy(xp.max(xp.abs(values), axis=1)))
+            matrix = gram(values / move_like(units, values)[:, None])
+        return GramSummary(matrix, n_rows, eps, units)
 
     def merge(self, first: GramSummary, second: GramSummary) -> GramSummary:
         """Add two Gram matrices."""
-        if first.units is not None or second.units is not None:
-            units = np.maximum(_units(first), _units(second))
-            first, second = _in_units(first, units), _in_units(second, units)
-        a, b = promote_dtypes(first.matrix, second.matrix)
+        units = np.maximum(first.units, second.units)
+        a, b = promote_dtypes(first.convert(units).matrix, second.convert(units).matrix)
         n_rows, eps = first.n_rows + second.n_rows, max(first.eps, second.eps)
-        return GramSummary(a + b, n_rows, eps, first.units)
+        return GramSummary(a + b, n_rows, eps, units)
 
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean.
@@ -134,10 +140,9 @@ class Gram:
             scale = np.sqrt(np.diag(matrix))
             inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
             factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
-        if summary.units is not None:
-            factor = factor * summary.units
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
-        return Factor(factor, summary.n_rows, float(np.sqrt(summary.eps / 64)), near)
+        error = float(np.sqrt(summary.eps / SAFETY))
+        return Factor(factor * summary.units, summary.n_rows, error, near)
 
 
 def _squares_hold(matrix: Array) -> bool:
@@ -153,16 +158,6 @@ def _powers_of_two(sizes: FloatArray) -> FloatArray:
     """Return powers of two near sizes; 1 where these are zero or not finite."""
     known = np.isfinite(sizes) & (sizes > 0)
     return np.where(known, np.ldexp(1.0, np.frexp(np.where(known, sizes, 1.0))[1] - 1), 1.0)
-
-
-def _units(summary: GramSummary) -> FloatArray:
-    return np.ones(summary.matrix.shape[0]) if summary.units is None else summary.units
-
-
-def _in_units(summary: GramSummary, units: FloatArray) -> GramSummary:
-    """Change the units of a summary."""
-    ratio = move_like(_units(summary) / units, summary.matrix)
-    return summary._replace(matrix=summary.matrix * ratio[:, None] * ratio, units=units)
 
 
 def _find_accelerator(summary: Array) -> Array | None:
@@ -240,23 +235,20 @@ class Tsqr:
 
 # --- Cholesky factors of blocks, where they are as good as TSQR -----------------------------------
 #
-# If the norms of all combinations are known to nine digits on each block, they are on all rows.
-# Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
-
-#: Accuracy of extents that any way to compute them keeps: extents that differ by less are tied.
-NINE_DIGITS = 1e-9
+# If the norms of all combinations are known to half of their digits on each block, they are on all
+# rows. Noisy data is like that. A relation that holds exactly is not, and goes to TSQR.
 
 
 @dataclass(frozen=True)
 class Auto(Tsqr):
-    """Cholesky factors of the blocks on which they keep nine digits of any extent, TSQR of others.
+    """Cholesky factors of the blocks on which they keep half of the digits, TSQR of others.
 
     Accelerators compute accurate factors by Cholesky anyway.
     """
 
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
-        factor = factor_if_regular(values, NINE_DIGITS) if is_numpy_array(values) else None
+        factor = factor_if_regular(values, SAME) if is_numpy_array(values) else None
         if factor is None:
             return super().summarize(values)
         return TriangularSummary(factor, int(values.shape[1]), machine_epsilon(values))
@@ -279,19 +271,27 @@ class Reduction(Protocol):
         """Turn a summary into a triangular factor."""
 
 
+def resolve_choice(
+    name: str, choice: Any, known: Mapping[str, Callable[[], Any]], kind: type, described: str
+) -> Any:
+    """Return what the name of a choice stands for, or the choice itself if it is of a kind."""
+    if isinstance(choice, str):
+        if choice not in known:
+            raise ValueError(f"{name} must be one of {list(known)}, got {choice!r}")
+        return known[choice]()
+    if not isinstance(choice, kind):
+        raise TypeError(
+            f"{name} must be one of {list(known)} or {described}, got {type(choice).__name__}"
+        )
+    return choice
+
+
 def resolve_reduction(reduction: "str | Reduction") -> Reduction:
     """Return the reduction of a name, or the object itself."""
-    if isinstance(reduction, str):
-        known: dict[str, type[Reduction]] = {"auto": Auto, "tsqr": Tsqr, "gram": Gram}
-        if reduction not in known:
-            raise ValueError(f"reduction must be one of {sorted(known)}, got {reduction!r}")
-        return known[reduction]()
-    if not isinstance(reduction, Reduction):
-        raise TypeError(
-            "reduction must be 'auto', 'tsqr', 'gram' or an object with summarize, merge and "
-            f"resolve, got {type(reduction).__name__}"
-        )
-    return reduction
+    known = {"auto": Auto, "gram": Gram, "tsqr": Tsqr}
+    described = "an object with summarize, merge and resolve"
+    found: Reduction = resolve_choice("reduction", reduction, known, Reduction, described)
+    return found
 
 
 # --- A pass over the rows of a source -------------------------------------------------------------

@@ -33,14 +33,14 @@ else:
 
 #: ``.table.csv.0123456789abcdef.vanishing.tmp`` is being written, and ``.old`` was replaced.
 NAME = re.compile(r"\.(.*)\.[0-9a-f]{16}\.vanishing\.(tmp|old)", re.DOTALL)
-#: Bytes of a name, at most, in the file systems of Linux, macOS and Windows.
-FILE_NAME_BYTES = 255
 
 
 def beside(target: Path, ending: str) -> Path:
     """Return a new name in the same folder."""
     rest = f".{secrets.token_hex(8)}.vanishing.{ending}"
-    name = os.fsencode(f".{target.name}")[: FILE_NAME_BYTES - len(rest)].decode(errors="ignore")
+    # Windows does not tell how long names may be.
+    longest = os.pathconf(target.parent, "PC_NAME_MAX") if LOCKS else sys.maxsize
+    name = os.fsencode(f".{target.name}")[: longest - len(rest)].decode(errors="ignore")
     return target.with_name(f"{name}{rest}")
 
 

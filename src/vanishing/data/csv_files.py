@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
@@ -475,9 +475,11 @@ class OpenTable(ABC):
     """A file whose columns are converted when they are asked for."""
 
     where: str  # what the file is called in messages
+    kinds: ColumnKinds  # what its columns hold
     names: tuple[str, ...] | None
     n_columns: int
     index: tuple[int, ...] = ()  # columns that hold the index of a pandas frame
+    row_ids: Any = None  # what rows in memory are called; those of files are numbered from 1
     n_above: int = 0  # lines of a text file above the header, which are left out
 
     def __init__(self) -> None:
@@ -488,6 +490,15 @@ class OpenTable(ABC):
     def shown_names(self) -> tuple[str, ...]:
         """Names of the columns, x0, x1, ... where the file has none."""
         return variable_names(self.n_columns) if self.names is None else self.names
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row: 1 in a file, 0 in memory."""
+        return int(self.row_ids is None)
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Count the rows."""
 
     @abstractmethod
     def numbers(self, columns: Sequence[int]) -> FloatArray:
@@ -504,7 +515,7 @@ class OpenTable(ABC):
     def find_strays(self, columns: Sequence[int]) -> tuple[Stray, ...]:
         """Return the cells that are not numbers in columns that were read as such."""
         found = [
-            Stray(row + 1, self.shown_names[j], text.strip())
+            Stray(row + self.first_row, self.shown_names[j], text.strip())
             for j in columns
             if j in self.written
             for row, text in self.written[j].strays
@@ -513,20 +524,16 @@ class OpenTable(ABC):
 
     def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
         """Return how the numbers of columns are written that have units or separated thousands."""
-        found = {j: self.written[j].format for j in columns if j in self.written}
-        return {j: form for j, form in found.items() if any(form[1:])}
-
-    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
-        """Return the decimal sign, and cells that another one would give another number."""
-        return ".", {}
+        found = {j: each.format for j, each in self.written.items() if any(each.format[1:])}
+        found = self.kinds.formats | found
+        return {j: found[j] for j in columns if j in found}
 
     def number_notes(self, columns: Sequence[int]) -> list[Note]:
         """Say how the numbers of columns were read, after they were."""
-        found = sorted(self.find_formats(columns).items())
-        formats = {self.shown_names[j]: form for j, form in found}
-        decimal, opened = self.find_open_cells(columns)
-        unclear = {self.shown_names[j]: text for j, text in opened.items()}
-        return describe_numbers(formats, decimal, unclear)
+        names, found = self.shown_names, sorted(self.find_formats(columns).items())
+        formats = {names[j]: form for j, form in found}
+        unclear = {names[j]: text for j, text in self.kinds.open.items() if j in columns}
+        return describe_numbers(formats, self.kinds.decimal.sign, unclear)
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
@@ -589,8 +596,7 @@ class CsvFile(OpenTable):
             beginning, _ = first_lines(stream)
         self._is_ascii = beginning.isascii()
         self.encoding = _guess_encoding(beginning, where)
-        with self._text_errors(), self._open() as stream:
-            beginning, self._has_more = first_lines(stream)
+        beginning, self._has_more = self._checked(self._read_beginning)
         try:
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
@@ -631,16 +637,11 @@ class CsvFile(OpenTable):
         self._is_settled = True
         if not self._has_more:
             return
-        arrow = import_arrow()
         if self._is_ascii and self.encoding is None:
             with open_stream(self._file) as stream:
                 self.encoding = _find_encoding(iter(lambda: stream.read(CSV_BLOCK), b""))
-        try:
-            if not self._agrees():
-                self._scan()
-        except arrow.ArrowInvalid as error:
-            self._refuse_ragged()
-            raise TableError(f"{self.where} cannot be read: {error}") from error
+        if not self._checked(self._agrees):
+            self._checked(self._scan)
 
     def _agrees(self) -> bool:
         """Say whether all rows are as the first ones are, and these tell the decimal sign."""
@@ -655,7 +656,7 @@ class CsvFile(OpenTable):
             or any("." in form or "," in form for j in columns for form in self.columns[j].forms)
         )
         n_rows = 0
-        with suppress(import_arrow().ArrowInvalid), self._text_errors():
+        with suppress(import_arrow().ArrowInvalid):
             for batch in self._batches(
                 columns or [0], None if columns else import_arrow().binary()
             ):
@@ -672,10 +673,9 @@ class CsvFile(OpenTable):
         texts, doubtful = self.kinds.texts, self.kinds.doubtful
         scanned = [j for j in range(self.n_columns) if j not in texts or j in doubtful]
         found = {j: CellSummary() for j in scanned}
-        with self._text_errors():
-            for batch in self._batches(scanned, import_arrow().string()):
-                for j, column in zip(scanned, batch, strict=True):
-                    found[j].add(column.to_pylist())
+        for batch in self._batches(scanned, import_arrow().string()):
+            for j, column in zip(scanned, batch, strict=True):
+                found[j].add(column.to_pylist())
         columns = [found.get(j, cells) for j, cells in enumerate(self.columns)]
         self.decide(decide_decimal(columns, self.dialect.delimiter, self._given), columns)
 
@@ -690,16 +690,6 @@ class CsvFile(OpenTable):
         return np.column_stack(
             [self.written[j].values if j in self.written else found[j] for j in columns]
         )
-
-    def find_formats(self, columns: Sequence[int]) -> dict[int, NumberFormat]:
-        """Return how the numbers of columns are written that have units or separated thousands."""
-        formats = {j: form for j, form in self.kinds.formats.items() if j in columns}
-        return formats | super().find_formats(columns)
-
-    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
-        """Return the decimal sign, and cells that another one would give another number."""
-        found = {j: text for j, text in self.kinds.open.items() if j in columns}
-        return self.kinds.decimal.sign, found
 
     def number_notes(self, columns: Sequence[int]) -> list[Note]:
         """Say how the text of the file and the numbers of columns were read."""
@@ -716,10 +706,7 @@ class CsvFile(OpenTable):
 
     def find_first_line(self, n_rows: int) -> int | None:
         """Return the line of the file that holds the first row; None unless each row is one."""
-        with self._open() as stream:
-            # Block by block: what is compressed has no size that reading all of it asks for.
-            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
-        n_lines = content.rstrip().count(b"\n") + 1
+        n_lines = self._read_text().rstrip().count(b"\n") + 1
         n_before = self.n_above + int(self.names is not None)
         return n_before + 1 if n_lines == n_before + n_rows else None
 
@@ -746,15 +733,8 @@ class CsvFile(OpenTable):
     def texts(self, column: int) -> Texts:
         """Return a column as text."""
         self.settle()
-        arrow = import_arrow()
-        try:
-            found = self._read([column], arrow.string()).column(0)
-        except arrow.ArrowInvalid as error:
-            self._refuse_ragged()
-            raise TableError(
-                f"{self.where}: {self.column_name(column)} cannot be read as text ({error})",
-                "encoding",
-            ) from error
+        kind = import_arrow().string()
+        found = self._checked(lambda: self._read([column], kind)).column(0)
         return np.array(["" if cell is None else cell for cell in found.to_pylist()], dtype=object)
 
     def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
@@ -788,27 +768,30 @@ class CsvFile(OpenTable):
         return False
 
     def _checked(self, read: Callable[[], Any]) -> Any:
-        """Read, and replace an error of pyarrow by one that names the row and the remedy."""
+        """Read, and replace errors of the reader by one that names the row and the remedy."""
         try:
-            with self._text_errors():
-                return read()
+            return read()
+        except UnicodeDecodeError as error:
+            encoding = self.encoding or "UTF-8"
+            raise TableError(f"{self.where} is not {encoding} text: {error}", "encoding") from error
         except import_arrow().ArrowInvalid as error:
             self._refuse_ragged()
             raise TableError(f"{self.where} cannot be read: {error}") from error
 
-    @contextmanager
-    def _text_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except UnicodeDecodeError as error:
-            encoding = self.encoding or "UTF-8"
-            raise TableError(f"{self.where} is not {encoding} text: {error}", "encoding") from error
+    def _read_beginning(self) -> tuple[bytes, bool]:
+        with self._open() as stream:
+            return first_lines(stream)
 
     def _open(self) -> Any:
         stream = open_stream(self._file)
         if self.encoding is None:
             return stream
         return import_arrow().transcoding_input_stream(stream, self.encoding, "utf-8")
+
+    def _read_text(self) -> bytes:
+        with self._open() as stream:
+            # Block by block: what is compressed has no size that reading all of it asks for.
+            return b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
 
     def _options(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> list[Any]:
         """Return the options of pyarrow; columns are called by their places."""
@@ -852,7 +835,7 @@ class CsvFile(OpenTable):
                 yield (batch if kind is not None else self._convert(batch, columns)).columns
 
     def _read(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> Any:
-        with self._text_errors(), self._open() as stream:
+        with self._open() as stream:
             options = self._options(columns, kind, skip_row)
             table = import_arrow("pyarrow.csv").read_csv(stream, *options)
         return table if kind is not None else self._convert(table, columns)
@@ -872,8 +855,7 @@ class CsvFile(OpenTable):
 
     def refuse_open_quotes(self) -> None:
         """Name the line of a quote that is not closed, or of a row that is too long to be read."""
-        with self._open() as stream:
-            content = b"".join(iter(lambda: stream.read(CSV_BLOCK), b"")).decode("utf-8", "replace")
+        content = self._read_text().decode("utf-8", "replace")
         # At \n alone, as in guess_dialect.
         lines = re.findall(r"[^\n]*\n|[^\n]+", content)
         reader = csv.reader(lines, delimiter=self.dialect.delimiter, strict=True)
@@ -929,14 +911,16 @@ def open_stream(file: str | bytes) -> Any:
     return arrow.input_stream(file, compression=compression)
 
 
-#: A file may expand to so many bytes, or to so many times its size, whatever is more. What expands
+#: Bytes of a file that is read whole: with its numbers, a gigabyte of memory.
+WHOLE_BYTES = 2**28
+#: A file may expand to as many bytes, or to so many times its size, whatever is more. What expands
 #: further is made to fill the memory.
-MOST_EXPANDED, MOST_TIMES = 2**28, 200
+MOST_TIMES = 200
 
 
 def check_expansion(expanded: float, size: int, where: str) -> None:
     """Raise if a file of some size expands as only those do that are made to fill the memory."""
-    if expanded > max(MOST_EXPANDED, MOST_TIMES * size):
+    if expanded > max(WHOLE_BYTES, MOST_TIMES * size):
         raise TableError(
             f"{where} has {size} bytes and expands to {expanded:.3g} or more, over {MOST_TIMES} "
             "times as much, as files do that are made to fill the memory; if you trust it, unpack "
@@ -968,15 +952,11 @@ def _guess_encoding(beginning: bytes, where: str) -> str | None:
         return "utf-16"
     if b"\0" in beginning:
         raise TableError(f"{where} is not a text file", "format")
-    for encoding in (None, "cp1252"):  # UTF-8, or files of spreadsheets on Windows
-        with suppress(UnicodeDecodeError):
-            beginning.decode(encoding or "utf-8")
-            return encoding
-    return "latin-1"  # which reads any byte
+    return _find_encoding(iter([beginning]))
 
 
 def _find_encoding(blocks: Iterator[bytes]) -> str | None:
-    """Return the encoding of a text that begins with ASCII, by all of it; None for UTF-8."""
+    """Return the encoding of a text: None for UTF-8, that of Windows, or one with any byte."""
     encodings = ["utf-8", "cp1252"]
     decoders = {each: codecs.getincrementaldecoder(each)() for each in encodings}
     is_ascii = True

@@ -8,10 +8,7 @@ import numpy as np
 from vanishing.arrays.namespace import Array, import_extra, move_to_host
 from vanishing.data.inputs import as_source
 from vanishing.data.source import WrappedSource
-
-#: Numbers in one transfer: large enough for the bus to run at full speed, small enough for the
-#: first transfer, during which the device waits, to be short.
-TRANSFERRED = 2**23
+from vanishing.levels import BLOCK
 
 
 class DeviceSource(WrappedSource):
@@ -70,7 +67,8 @@ class DeviceSource(WrappedSource):
         """Yield the rows on the device."""
         import torch
 
-        max_rows = max(1, min(max_rows, TRANSFERRED // self.n_features))
+        # The bus runs at full speed, and the first transfer, while the device waits, is short.
+        max_rows = max(1, min(max_rows, BLOCK // self.n_features))
         host_blocks = (self._on_host(block) for block in self.source.blocks(max_rows))
         if self.device.type != "cuda":
             for block in host_blocks:

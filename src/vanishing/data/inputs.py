@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, validate_data
@@ -42,6 +42,8 @@ from vanishing.data.source import (
     get_column_names,
     get_columns,
     have_lost_digits,
+    is_lazy,
+    is_url,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -52,7 +54,7 @@ def is_chunked(data: object) -> bool:
     """Say whether ``data`` is a source or comes in chunks of rows, rather than as one table."""
     if isinstance(data, SampleSource | Iterator) or callable(data) or _is_path(data):
         return True
-    if _is_dask(data) or _is_zarr_array(data) or _is_dataset(data):
+    if _is_dask(data) or _is_zarr_array(data) or _is_dataset(data) or is_lazy(data):
         return True
     if isinstance(data, list | tuple):
         return bool(data) and all(len(getattr(chunk, "shape", ())) == 2 for chunk in data)
@@ -109,14 +111,16 @@ def as_source(
 
     Parameters
     ----------
-    data : array, path, dataset, chunks, or SampleSource
-        An array of any library, a memory map, a ``zarr.Array``, a Dask array or frame; the path of
-        a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather file or a
-        folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a re-iterable of
-        chunks of rows, or a callable that returns a fresh iterator over them each time it is
-        called.
+    data : array, frame, path, URL, query, dataset, chunks, or SampleSource
+        An array or a frame of any library, a memory map, a ``zarr.Array``, a Dask array or frame;
+        the path of a .npy or .npz file, of a .zarr folder, or of a Parquet, CSV, TSV or Feather
+        file or a folder of such files, or a list of paths; a ``pyarrow.dataset.Dataset``; a
+        re-iterable of chunks of rows, or a callable that returns a fresh iterator over them each
+        time it is called. Also a table of a database, such as "duckdb:shop.db#orders",
+        "sqlite:shop.db#orders" or the URL of SQLAlchemy with "#orders" after it, and a lazy frame
+        of polars, DuckDB, Ibis or Spark: these are queried once, into a temporary Parquet file.
     columns : sequence of str, optional
-        Which columns of a table in files to use, in this order; all by default.
+        Which columns of a table in files or of a query to use, in this order; all by default.
     header : bool, optional
         Whether the first line of CSV files holds names; guessed by default. Columns without names
         are called x0, x1, ...
@@ -143,7 +147,7 @@ def _as_source(
     name: str,
 ) -> SampleSource:
     # Arrays need no readers of files and chunks, and no Dask.
-    if _is_path(data):
+    if _is_path(data) and not is_url(data):
         from vanishing.data.streamed_tables import open_path
 
         return open_path(data, columns=columns, header=header, decimal=decimal, name=name)
@@ -154,6 +158,10 @@ def _as_source(
         from vanishing.data.streamed_tables import TableSource, split_dataset
 
         return TableSource(split_dataset(data), columns=columns, name=name)
+    if is_url(data) or is_lazy(data):
+        from vanishing.data.streamed_tables import open_query
+
+        return open_query(data, columns, name)
     if columns is not None:
         raise ValueError(
             f"columns can only be chosen for tables in files, but {name} is a {type(data).__name__}"
@@ -213,8 +221,7 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
     if (y := options.get("y")) is not None:
         options["y"] = unmask(y, "y")
     X = require_dense(X, "X")
-    _refuse_types(getattr(X, "dtype", None))
-    _refuse_columns(X)
+    _refuse_types(X)
     try:
         found = validate_data(estimator, X, dtype=DTYPES, **options)
         if any(str(dtype).lower() in ("int64", "uint64") for dtype in _get_dtypes(X)):
@@ -246,45 +253,51 @@ def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
         raise
 
 
-def _refuse_columns(X: Any) -> None:
-    """Raise for columns of a frame that are no numbers, by their names."""
-    names = get_columns(X)
-    if names is None or getattr(X, "ndim", 2) != 2:
-        return
-    names = list(names)
-    if not names:
+def _refuse_types(X: Any) -> None:
+    """Raise for columns that are no numbers, which scikit-learn takes or explains badly."""
+    names = get_columns(X) if getattr(X, "ndim", 2) == 2 else None
+    if names == []:
         raise ValueError(
             f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required."
         )
-    twice = [str(name) for name, times in Counter(names).items() if times > 1]
+    twice = [str(name) for name, times in Counter(names or ()).items() if times > 1]
     if twice:
         raise ValueError(
             f"the columns of X must have different names, got {twice[0]!r} more than once; rename "
             "one, or leave it out"
         )
-    for name, dtype in zip(names, _get_dtypes(X), strict=False):
+    for name, dtype in zip(names or [None], _get_dtypes(X), strict=False):
         kind = str(dtype).lower()
+        where, leave = "", ""
+        if name is not None:
+            where, leave = f" in column {name!r}", "leave it out, or "
+        if getattr(dtype, "names", None) is not None:
+            raise TypeError(
+                "X must be a table of numbers, got an array of records with the fields "
+                f"{dtype.names}; pass pandas.DataFrame(X)"
+            )
         if kind.startswith(("datetime", "date", "duration", "timedelta", "time", "period")):
             raise TypeError(
-                f"X must hold numbers, got dates or durations in column {name!r} ({dtype}); leave "
-                "it out, or pass, for instance, the days since the first date"
+                f"X must hold numbers, got dates or durations{where} ({dtype}); {leave}pass, for "
+                "instance, the days since the first date"
             )
         if kind.startswith("sparse"):
             raise TypeError(
-                f"Sparse data was passed for X, got {dtype} in column {name!r}, but dense data is "
-                "required: products of polynomials fill up. Use '.sparse.to_dense()' to convert it."
+                f"Sparse data was passed for X, got {dtype}{where}, but dense data is required: "
+                "products of polynomials fill up. Use '.sparse.to_dense()' to convert it."
             )
         if kind.startswith(("complex", "interval", "list", "array", "struct", "object_")):
+            problem = "Complex data not supported: " if kind.startswith("complex") else ""
             raise ValueError(
-                f"X must hold real numbers, got {dtype} in column {name!r}; leave it out, or pass "
-                "its parts as columns"
+                f"{problem}X must hold real numbers, got {dtype}{where}; {leave}pass its parts as "
+                "columns"
             )
 
 
 def _get_dtypes(X: Any) -> list[Any]:
-    """Return the types of the columns of a frame, or none if it does not tell them."""
-    if isinstance(X, np.ndarray):
-        return [X.dtype]
+    """Return the types of an array or of the columns of a frame; nothing if it does not tell."""
+    if isinstance(X, np.ndarray) or getattr(X, "ndim", 2) == 1:
+        return [getattr(X, "dtype", None)]
     dtypes = getattr(X, "dtypes", None)
     if dtypes is None:
         return list(getattr(getattr(X, "schema", None), "types", ()))
@@ -316,27 +329,6 @@ def _describe_cell(X: Any) -> str:
     return ""
 
 
-def _refuse_types(dtype: Any) -> None:
-    """Raise for numbers that are none, which scikit-learn takes or explains badly."""
-    if not isinstance(dtype, np.dtype):
-        return
-    if dtype.names is not None:
-        raise TypeError(
-            f"X must be a table of numbers, got an array of records with the fields {dtype.names}; "
-            "pass pandas.DataFrame(X)"
-        )
-    if dtype.kind in "mM":
-        raise TypeError(
-            f"X must hold numbers, got dates or durations ({dtype}); pass, for instance, the days "
-            "since the first date"
-        )
-    if dtype.kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X holds {dtype}; pass the real and the imaginary parts "
-            "as columns"
-        )
-
-
 def check_training_source(estimator: Any, X: Any) -> SampleSource:
     """Check training data, record its width and names on ``estimator``, and wrap it."""
     if not is_chunked(X) and not is_foreign_array(X):
@@ -351,51 +343,47 @@ def check_training_source(estimator: Any, X: Any) -> SampleSource:
 
 
 def check_training_rows(estimator: Any, X: Any) -> Array | SampleSource:
-    """Check training data as ``check_training_table`` does; large data stays a source."""
-    if not is_chunked(X):
-        return check_training_table(estimator, X)
+    """Check a table of training data, and record its width and names on ``estimator``.
+
+    Arrays of other libraries stay where they are, chunks become an array if they fit into memory
+    and stay a source otherwise, and everything else becomes a NumPy array.
+    """
+    if isinstance(X, np.memmap):
+        X = X.view(np.ndarray)
+    if not is_chunked(X) and not is_foreign_array(X):
+        return validate_table(estimator, X, ensure_min_samples=2)
     source = check_training_source(estimator, X)
     if source.weighted:
         raise ValueError(
             f"X has weights, but {type(estimator).__name__} takes rows only; pass the weights "
             "as sample_weight"
         )
-    table = as_table(source, TABLE_BYTES)
+    is_whole = is_foreign_array(X)
+    table = next(source.blocks(source.n_samples)) if is_whole else as_table(source, TABLE_BYTES)
     if table is not None and table.shape[0] < 2:
         raise ValueError(f"X has {table.shape[0]} row, but at least two are required")
     return source if table is None else table
 
 
 def check_training_table(estimator: Any, X: Any) -> Array:
-    """Check a table of training data, and record its width and names on ``estimator``.
-
-    Arrays of other libraries stay where they are, everything else becomes a NumPy array.
-    """
-    if is_chunked(X):
-        rows = check_training_rows(estimator, X)
-        if isinstance(rows, SampleSource):
-            raise too_large(type(estimator).__name__)
-        return rows
-    if isinstance(X, np.memmap):
-        X = X.view(np.ndarray)
-    if is_foreign_array(X):
-        source = check_training_source(estimator, X)
-        if source.n_samples < 2:
-            raise ValueError(f"X has {source.n_samples} row, but at least two are required")
-        return next(source.blocks(source.n_samples))
-    return validate_table(estimator, X, ensure_min_samples=2)
+    """Check training data as ``check_training_rows`` does, all of which is needed at once."""
+    return _refuse_source(estimator, check_training_rows(estimator, X))
 
 
 def check_new_table(estimator: Any, X: Any) -> Array:
     """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
-    if is_chunked(X):
-        table = as_table(check_new_points(estimator, X), TABLE_BYTES)
-        if table is None:
-            raise too_large(type(estimator).__name__)
-        return table
-    if is_foreign_array(X):
-        return check_new_points(estimator, X)
-    return validate_table(estimator, X, reset=False)
+    points = check_new_points(estimator, X)
+    if isinstance(points, SampleSource):
+        table = as_table(points, TABLE_BYTES)
+        points = points if table is None else table
+    return _refuse_source(estimator, points)
+
+
+def _refuse_source(estimator: Any, rows: Array | SampleSource) -> Array:
+    """Raise if rows are too many to be needed all at once."""
+    if isinstance(rows, SampleSource):
+        raise too_large(type(estimator).__name__)
+    return rows
 
 
 def as_table(source: SampleSource, most_bytes: int) -> Array | None:
@@ -599,7 +587,7 @@ def label_error(error: Exception, label: str) -> Exception:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table in memory whose columns have names."""
-    return hasattr(X, "columns") and not is_chunked(X)
+    return not is_chunked(X) and hasattr(X, "columns")
 
 
 def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
@@ -611,7 +599,6 @@ def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
     def rows_of(rows: IntArray) -> Any:
         if not is_frame(X):
             return take_rows(table, rows)
-        # Frames of Arrow: scikit-learn knows them only from version 1.8 on.
-        return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
+        return narwhals.from_native(X, eager_only=True)[rows].to_native()
 
     return rows_of

@@ -1,5 +1,7 @@
 """Sources of rows: what a source is, one array, rows with weights, sources made of others."""
 
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
@@ -8,6 +10,7 @@ from functools import reduce
 from itertools import chain, groupby
 from typing import Any, Self, TypeVar
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.blocks import (
@@ -21,6 +24,7 @@ from vanishing.arrays.namespace import (
     Array,
     BoolArray,
     FloatArray,
+    IntArray,
     is_array,
     is_from,
     is_on_cpu,
@@ -32,7 +36,7 @@ from vanishing.arrays.namespace import (
     take_rows,
     unmask,
 )
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, SAME
 
 # --- What the algorithm asks of data: a summary of all rows, made of summaries of blocks ----------
 
@@ -235,8 +239,30 @@ def close_after(blocks: Iterator[Array]) -> AbstractContextManager[Iterator[Arra
 # --- Tables in memory: the names of their columns, and their values -------------------------------
 
 
+#: A kind of database and its place, as in sqlite:orders.db#lines; the table may be missing.
+URL = re.compile(r"(?P<kind>[a-z][a-z0-9+_]+):(?P<place>[^#]+)(?:#(?P<table>.+))?", re.DOTALL)
+
+
+def is_url(data: Any) -> bool:
+    """Say whether data names a table of a database, and no file."""
+    found = URL.fullmatch(data) if isinstance(data, str) else None
+    if found is None or os.path.exists(data):
+        return False
+    return found["table"] is not None or found["kind"] in ("duckdb", "sqlite")
+
+
+def is_lazy(data: Any) -> bool:
+    """Say whether data is a query of polars, DuckDB, Ibis, Spark or SQLFrame."""
+    if not is_from(data, "polars", "duckdb", "_duckdb", "ibis", "pyspark", "sqlframe"):
+        return False
+    frame = narwhals.from_native(data, pass_through=True, allow_series=True)
+    return isinstance(frame, narwhals.LazyFrame)
+
+
 def get_columns(data: Any) -> list[Any] | None:
     """Return the column labels of a frame or an Arrow table; None for anything else."""
+    if is_lazy(data):
+        return None
     # Columns of Arrow are the data itself.
     columns = getattr(data, "column_names" if is_from(data, "pyarrow") else "columns", None)
     return None if columns is None else list(columns)
@@ -434,11 +460,6 @@ class WrappedSource(SampleSource):
         return self.source.weighted
 
 
-#: Powers of ten between the largest weight and 1, at most. The scale of weights does not matter,
-#: and their square roots times polynomials must stay within single precision, which has 38.
-WEIGHT_DECADES = 60
-
-
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
 
@@ -451,14 +472,12 @@ class WeightedSource(WrappedSource):
         Not negative, in the order of the rows.
     """
 
+    #: Rows have weights.
+    weighted = True
+
     def __init__(self, source: SampleSource, weights: FloatArray) -> None:
         super().__init__(source)
         self.weights = weights
-
-    @property
-    def weighted(self) -> bool:
-        """True."""
-        return True
 
     @property
     def n_samples(self) -> int:
@@ -518,10 +537,12 @@ def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatAr
         raise ValueError(f"{what} contain negative numbers; weights must not be negative")
     if not numbers.any():
         raise ValueError(f"{what} are all zero: no row is left to fit to")
-    if abs(np.log10(numbers.max())) > WEIGHT_DECADES:
+    # Their square roots times polynomials must stay within single precision.
+    most = (SAME * float(np.finfo(np.float32).max)) ** 2
+    if not 1 / most <= numbers.max() <= most:
         raise ValueError(
-            f"{what} go up to {numbers.max():g}, which is not between 1e-{WEIGHT_DECADES} and "
-            f"1e+{WEIGHT_DECADES}; divide them by their mean, since their scale does not matter"
+            f"{what} go up to {numbers.max():g}, which is not between {1 / most:.0e} and "
+            f"{most:.0e}; divide them by their mean, since their scale does not matter"
         )
     return numbers
 
@@ -652,25 +673,31 @@ class ConcatenatedSource(SampleSource):
 
 
 def sample_rows(source: SampleSource, most: int, *, seed: int) -> FloatArray:
-    """Draw rows without replacement, as many as there are up to a bound, in their order.
+    """Draw rows without replacement, as many as there are up to a bound, in their order."""
+    return draw_rows(source, most, seed=seed)[0]
+
+
+def draw_rows(source: SampleSource, most: int, *, seed: int) -> tuple[FloatArray, IntArray, int]:
+    """Draw rows as ``sample_rows``, and return their places and the number of all rows as well.
 
     Every row gets a random number, and those with the smallest are kept: all are equally likely
     to be drawn, whatever the blocks.
     """
     rng = np.random.default_rng(seed)
     kept: list[FloatArray] = []
-    keys = np.empty(0)
+    keys, places, n_rows = np.empty(0), np.empty(0, dtype=np.intp), 0
     with close_after(source.blocks(block_rows(2 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:
             new = rng.random(int(block.shape[0]))
             highest = np.inf if len(keys) < most else float(keys.max())
             chosen = np.flatnonzero(new < highest)
+            places, n_rows = np.concatenate([places, n_rows + chosen]), n_rows + len(new)
             if not chosen.size:
                 continue
             rows = np.concatenate([*kept, move_to_host(take_rows(block, chosen))])
             keys = np.concatenate([keys, new[chosen]])
             if len(keys) > most:
                 lowest = np.sort(np.argpartition(keys, most)[:most])
-                rows, keys = rows[lowest], keys[lowest]
+                rows, keys, places = rows[lowest], keys[lowest], places[lowest]
             kept = [rows]
-    return np.asarray(kept[0], dtype=np.float64)
+    return np.asarray(kept[0], dtype=np.float64), places, n_rows

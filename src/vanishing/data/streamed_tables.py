@@ -26,6 +26,7 @@ from vanishing.data.csv_files import (
     is_numeric,
 )
 from vanishing.data.inputs import as_source
+from vanishing.data.queries import Query, find_query
 from vanishing.data.source import ArraySource, SampleSource, close_after
 from vanishing.data.streams import Chunk, StoredArraySource, StreamedSource
 from vanishing.data.whole_tables import index_columns, read_table, write_columns, write_npy
@@ -226,6 +227,11 @@ class TableSource(StreamedSource):
         self._dtype: Any = np.float32 if single else np.float64
         self._told = False
 
+    #: Rows are in the memory of the processor.
+    cpu = True
+    #: The query that the rows come from, whose file is removed with it.
+    query: Query | None = None
+
     def notes(self) -> list[Note]:
         """Say what was guessed of text files, after reading all rows.
 
@@ -263,11 +269,6 @@ class TableSource(StreamedSource):
         """Number of rows: from the headers of Parquet files, counted in CSV files."""
         self._warn()
         return sum(file.count_rows() for file in self._files)
-
-    @property
-    def cpu(self) -> bool:
-        """True."""
-        return True
 
     def _read(self) -> Iterator[Chunk]:
         self._warn()
@@ -397,6 +398,17 @@ def open_path(
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these
         raise ValueError(f"{name} cannot be opened: {error}") from error
     return TableSource(opened, columns=columns, name=name)
+
+
+def open_query(data: Any, columns: Sequence[str] | None, name: str) -> TableSource:
+    """Run a query, whose rows lie in a file until the source is gone."""
+    query = find_query(data, name)
+    assert query is not None
+    (file,) = split_dataset(import_arrow("pyarrow.dataset").dataset(query.path, format="parquet"))
+    file.path = query.where
+    source = TableSource([file], columns=columns, name=name)
+    source.query = query
+    return source
 
 
 class NumpyFile:

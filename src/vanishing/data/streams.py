@@ -282,6 +282,9 @@ class StoredArraySource(StreamedSource):
         What error messages call the rows.
     """
 
+    #: Rows are in the memory of the processor.
+    cpu = True
+
     def __init__(self, array: Any, *, name: str = "X") -> None:
         self.array = array
         self.name = name
@@ -305,11 +308,6 @@ class StoredArraySource(StreamedSource):
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.array.shape[0])
-
-    @property
-    def cpu(self) -> bool:
-        """True."""
-        return True
 
     @property
     def _file(self) -> str:

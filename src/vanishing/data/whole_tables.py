@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -17,10 +17,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
+from vanishing.arrays.namespace import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from vanishing.data.csv_files import (
     REMEDIES,
-    ColumnKinds,
     Columns,
     CsvFile,
     Note,
@@ -28,115 +31,15 @@ from vanishing.data.csv_files import (
     SetAside,
     Stray,
     TableError,
-    Texts,
-    as_numbers,
     check_expansion,
-    find_kinds,
     import_arrow,
-    is_numeric,
     open_stream,
 )
 from vanishing.data.excel_files import list_sheets, read_sheet
-from vanishing.data.written_numbers import CellSummary, decide_decimal, is_number, read_texts
+from vanishing.data.frames import ColumnFile
+from vanishing.data.queries import find_query
+from vanishing.data.written_numbers import is_number
 from vanishing.polynomials.monomials import variable_names
-
-# --- Columns in memory ----------------------------------------------------------------------------
-
-
-class ColumnFile(OpenTable):
-    """Columns of Arrow in memory.
-
-    ``row_shape`` is the shape of what became a row, and ``first_line`` the row of a sheet of Excel
-    that is the first one of the table.
-    """
-
-    def __init__(
-        self,
-        where: str,
-        names: Sequence[str] | None,
-        columns: Sequence[Any],
-        *,
-        index: tuple[int, ...] = (),
-        row_shape: tuple[int, ...] = (),
-        first_line: int | None = None,
-        decimal: str | None = None,
-    ) -> None:
-        super().__init__()
-        self.where = where
-        self.names = None if names is None else tuple(names)
-        self.n_columns = len(columns)
-        self.index = index
-        self.row_shape = row_shape
-        self._first_line = first_line
-        self._columns = columns
-        self._given = decimal
-
-    @lazy
-    def kinds(self) -> ColumnKinds:
-        """What the columns of texts hold; all of them tell what the decimal sign is."""
-        cells = [
-            CellSummary(column.to_pylist() if "string" in str(column.type) else ())
-            for column in self._columns
-        ]
-        decimal = decide_decimal(cells, given=self._given)
-        return find_kinds(cells, decimal, given=self._given is not None)
-
-    def find_texts(self, columns: Sequence[int]) -> list[tuple[int, str]]:
-        """Return those of the columns that are not numeric, each with an example and its row."""
-        found = []
-        for j in columns:
-            column = self._columns[j]
-            if is_numeric(column.type) or str(column.type) == "null" or j in self.written:
-                continue
-            if "string" in str(column.type):
-                decimal, given = self.kinds.decimal.sign, self.kinds.given
-                written = read_texts(column.to_pylist(), decimal, given=given)
-                if written is not None:
-                    self.written[j] = written
-                    continue
-            example = f"type {column.type}"
-            for row, cell in enumerate(_list_cells(column)):
-                if cell is not None and not is_number(str(cell), "."):
-                    example = f"{str(cell)[:30]!r} in row {row + 1}"
-                    break
-            found.append((j, example))
-        return found
-
-    def find_open_cells(self, columns: Sequence[int]) -> tuple[str, dict[int, str]]:
-        """Return the decimal sign, and cells that another one would give another number."""
-        if not any(j in self.written for j in columns):
-            return ".", {}
-        found = {j: text for j, text in self.kinds.open.items() if j in columns}
-        return self.kinds.decimal.sign, found
-
-    def find_first_line(self, n_rows: int) -> int | None:
-        """Return the row of the sheet that is the first one of the table, if the others follow."""
-        return self._first_line
-
-    def numbers(self, columns: Sequence[int]) -> FloatArray:
-        """Return columns as numbers, NaN where a value is missing."""
-        self.refuse_texts(columns)
-        values = np.empty((len(self._columns[columns[0]]) if columns else 0, len(columns)))
-        for k, j in enumerate(columns):
-            is_text = j in self.written
-            values[:, k] = self.written[j].values if is_text else as_numbers(self._columns[j])
-        return values
-
-    def texts(self, column: int) -> Texts:
-        """Return a column as people write it: 3 rather than 3.0."""
-        cells = _list_cells(self._columns[column])
-        if all(isinstance(cell, float) and cell.is_integer() for cell in cells):
-            cells = list(map(int, cells))
-        return np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
-
-
-def _list_cells(column: Any) -> list[Any]:
-    """Return the cells of a column of Arrow, as texts if they are dates beyond the year 9999."""
-    try:
-        return list(column.to_pylist())
-    except OverflowError:
-        return list(column.cast("string").to_pylist())
-
 
 # --- Opening a file of any kind -------------------------------------------------------------------
 
@@ -166,6 +69,8 @@ def open_table(
     ``read_table`` documents the options. ``where`` is what messages call the file, by default its
     path.
     """
+    if (query := find_query(file)) is not None:
+        return _open_arrow(str(query.path), query.where, "parquet", decimal)
     if not isinstance(file, bytes):
         file = os.fspath(file)
         where = where or file
@@ -246,7 +151,7 @@ def _open_excel(
     opened = ColumnFile(
         where,
         found.names,
-        found.columns,
+        [import_arrow().chunked_array([column]) for column in found.columns],
         index=index,
         first_line=found.first_line,
         decimal=decimal,
@@ -264,7 +169,10 @@ def _open_arrow(file: str | bytes, where: str, format: str, decimal: str | None)
         check_expansion(_count_bytes(arrow.BufferReader(content), format), len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
-        return ColumnFile(where, table.column_names, table.columns, index=index, decimal=decimal)
+        n_rows = table.num_rows
+        return ColumnFile(
+            where, table.column_names, table.columns, n_rows=n_rows, index=index, decimal=decimal
+        )
     except TableError:
         raise
     except Exception as error:  # names that are no text, claims of much memory
@@ -333,20 +241,11 @@ def _split_array(array: npt.NDArray[Any], where: str) -> ColumnFile:
         raise TableError(f"{where} holds complex numbers; save their real and imaginary parts")
     columns = array.reshape(len(array), -1 if array.size else 0)
     row_shape = array.shape[1:] if array.ndim > 2 else ()
-    return ColumnFile(where, None, list(map(_as_arrow, columns.T)), row_shape=row_shape)
+    return ColumnFile(where, None, list(columns.T), n_rows=len(array), row_shape=row_shape)
 
 
 def _split_columns(columns: Columns, where: str) -> ColumnFile:
-    return ColumnFile(where, list(columns), list(map(_as_arrow, columns.values())))
-
-
-def _as_arrow(column: npt.NDArray[Any]) -> Any:
-    """Return a column of NumPy as one of Arrow; as text where Arrow has no such type."""
-    if column.dtype.newbyteorder("=") == np.longdouble:
-        column = column.astype(np.float64)
-    if column.dtype.kind not in "biufmMSU":
-        column = column.astype(str)
-    return import_arrow().array(column.astype(column.dtype.newbyteorder("="), copy=False))
+    return ColumnFile(where, list(columns), list(columns.values()))
 
 
 # --- A table as it was read: numbers, and what belongs to their rows ------------------------------
@@ -362,12 +261,12 @@ class Table:
         NaN where a value is missing.
     names : tuple of str or None
         Of the columns; None where the file has none.
-    row_ids : array of str of shape (n_rows,) or None
+    row_ids : array of shape (n_rows,) or None
         What the user calls the rows.
     set_aside : tuple of SetAside
         Columns that are not numeric.
     rows : int array of shape (n_rows,)
-        The number of each row in the file, from 1, without the header.
+        The number of each row: in a file from 1, without the header, in memory from 0.
     labels : array of str of shape (n_rows,) or None
     where : str
         What the table is called in messages: its file.
@@ -383,6 +282,12 @@ class Table:
         The table with the rows that lack a value, if some were left out.
     texts : mapping of str to array of str of shape (n_rows,)
         The cells of the columns that are not numeric.
+    columns : tuple of str
+        All columns of the file, in their order.
+    sample_weight : array of shape (n_rows,)
+        1 by default.
+    in_order : bool
+        False for rows that were drawn at random.
     """
 
     values: FloatArray
@@ -398,10 +303,15 @@ class Table:
     notes: tuple[Note, ...] = ()
     unfiltered: "Table | None" = None
     texts: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    sample_weight: Any = None
+    in_order: bool = True
 
     def __post_init__(self) -> None:
         if self.rows is None:
             object.__setattr__(self, "rows", np.arange(1, len(self.values) + 1))
+        if self.sample_weight is None:
+            object.__setattr__(self, "sample_weight", np.ones(len(self.values)))
 
     @property
     def file_name(self) -> str:
@@ -420,6 +330,19 @@ class Table:
     def shown_names(self) -> tuple[str, ...]:
         """Names of the columns, x0, x1, ... where the file has none."""
         return variable_names(self.values.shape[1]) if self.names is None else self.names
+
+    @property
+    def row_names(self) -> list[Any]:
+        """What the user calls the rows, or their numbers as texts."""
+        return list((self.rows.astype(str) if self.row_ids is None else self.row_ids).tolist())
+
+    @property
+    def stray_texts(self) -> dict[tuple[int, str], str]:
+        """The texts of cells that are not numbers, by the place of the row and the column."""
+        places = {number: place for place, number in enumerate(self.rows.tolist())}
+        return {
+            (places[each.row], each.column): each.text for each in self.strays if each.row in places
+        }
 
     def __len__(self) -> int:
         return len(self.values)
@@ -471,7 +394,49 @@ class Table:
             rows=self.rows[kept],
             labels=None if self.labels is None else self.labels[kept],
             texts={name: each[kept] for name, each in self.texts.items()},
+            sample_weight=self.sample_weight[kept],
         )
+
+    def drop(self, columns: BoolArray) -> "Table":
+        """Return a table without some of the columns of numbers.
+
+        Parameters
+        ----------
+        columns : array of bool of shape (n_columns,)
+
+        Returns
+        -------
+        Table
+        """
+        names = None if self.names is None else tuple(compress(self.names, ~columns))
+        return replace(self, values=self.values[:, ~columns], names=names)
+
+    def tell(self, *notes: str) -> "Table":
+        """Return the table with further notes.
+
+        Parameters
+        ----------
+        *notes : str
+
+        Returns
+        -------
+        Table
+        """
+        return replace(self, notes=(*self.notes, *map(Note, notes)))
+
+    def sentences(self, remedies: Mapping[str, str] = REMEDIES) -> list[str]:
+        """Return what was guessed and set aside when the table was read, and noted since.
+
+        Parameters
+        ----------
+        remedies : mapping, optional
+            Texts by the keys of ``REMEDIES``.
+
+        Returns
+        -------
+        list of str
+        """
+        return [note.with_remedies(remedies) for note in self.notes]
 
 
 def read_table(
@@ -485,8 +450,10 @@ def read_table(
 
     Parameters
     ----------
-    path : path
-        Of a CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not.
+    path : path or URL
+        Of a CSV, TSV, Excel (.xlsx), Parquet, Arrow, NPY or NPZ file, compressed or not; or a table
+        of a database: "duckdb:shop.db#orders", "sqlite:shop.db#orders", or the URL of SQLAlchemy
+        with "#orders" after it.
     columns : sequence of str, optional
         Which columns to read; each must be numeric. By default all numeric ones, and the others are
         named in ``set_aside``. A column of numbers may have a few cells that are none, such as
@@ -547,24 +514,39 @@ def take_columns(
     if columns is None:
         others = [j for j in range(opened.n_columns) if j not in index]
         wanted, set_aside = opened.set_texts_aside(others)
-        if not wanted:
+        if not wanted and opened.first_row:
             raise no_numbers(opened.where, set_aside)
     else:
         wanted = [shown.index(name) for name in columns]
-    values = opened.numbers(wanted)
     # Without names, x0, x1, ... are places in the file, also where a column is left out.
     is_named = opened.names is not None or len(wanted) < opened.n_columns
+    return make_table(opened, wanted, set_aside, index[0] if index else None, is_named=is_named)
+
+
+def make_table(
+    opened: OpenTable,
+    wanted: Sequence[int],
+    set_aside: tuple[SetAside, ...],
+    row_ids: int | None,
+    *,
+    is_named: bool,
+) -> Table:
+    """Read columns of a table by their places."""
+    values, shown = opened.numbers(wanted), opened.shown_names
+    kept = {each.name for each in set_aside}
     return Table(
         values,
         tuple(shown[j] for j in wanted) if is_named else None,
-        opened.texts(index[0]) if index else None,
+        opened.row_ids if row_ids is None else opened.texts(row_ids),
         set_aside,
+        np.arange(len(values)) + opened.first_row,
         where=opened.where,
         strays=opened.find_strays(wanted),
         first_line=opened.find_first_line(len(values)),
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
-        texts={each.name: opened.texts(shown.index(each.name)) for each in set_aside},
+        texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},
+        columns=shown,
     )
 
 

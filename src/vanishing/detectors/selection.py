@@ -24,7 +24,7 @@ from vanishing.arrays.namespace import (
     unmask,
 )
 from vanishing.arrays.parameters import check_whole
-from vanishing.data.inputs import check_training_table, make_row_picker
+from vanishing.data.inputs import check_training_table, is_frame, make_row_picker
 from vanishing.detectors.base import check_sizes, clone_for_scores
 from vanishing.levels import FOLDS
 
@@ -158,7 +158,7 @@ def select_without_labels(
     means = np.where(usable, np.mean(auc, axis=1), -np.inf)
     order = np.argsort(-means, kind="stable")
     names = list(candidates)
-    best = clone(candidates[names[order[0]]]).fit(X if hasattr(X, "columns") else table)
+    best = clone(candidates[names[order[0]]]).fit(X if is_frame(X) else table)
     return Selection(tuple(names[c] for c in order), means[order], auc[order], best)
 
 

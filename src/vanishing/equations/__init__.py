@@ -7,8 +7,7 @@ from vanishing.lazy_names import import_when_used
 if TYPE_CHECKING:
     from vanishing.equations.code import to_c, to_python
     from vanishing.equations.computer_algebra import to_computer_algebra
-    from vanishing.equations.expansion import affine_map, to_sympy
-    from vanishing.equations.latex import to_latex
+    from vanishing.equations.expansion import affine_map, to_latex, to_sympy
     from vanishing.equations.onnx import to_onnx
     from vanishing.equations.rational import CertificateError, to_rational
     from vanishing.equations.simplification import TidyEquation, tidy
@@ -36,7 +35,7 @@ __getattr__, __dir__ = import_when_used(
         "tidy": "simplification",
         "to_c": "code",
         "to_computer_algebra": "computer_algebra",
-        "to_latex": "latex",
+        "to_latex": "expansion",
         "to_onnx": "onnx",
         "to_python": "code",
         "to_rational": "rational",

@@ -18,6 +18,7 @@ from vanishing.equations.rational import to_rational
 from vanishing.equations.simplification import TidyEquation
 from vanishing.equations.text import Notation, Sum
 from vanishing.levels import ALL_DIGITS
+from vanishing.polynomials.monomials import read_polynomial
 
 # --- Systems: their files differ by a few words ---------------------------------------------------
 
@@ -186,8 +187,8 @@ def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Written
                 "expected a fitted model, or SymPy polynomials or tidy equations, got "
                 f"{type(each).__name__} in the sequence"
             )
-    used = sorted({symbol.name for each in given for symbol in each.free_symbols})
     if feature_names is None:
+        used = sorted({symbol.name for each in given for symbol in each.free_symbols})
         # The variables of the first polynomial, in their order, then others by name.
         first = [
             symbol.name
@@ -197,17 +198,9 @@ def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Written
         ]
         feature_names = [*first, *(name for name in used if name not in first)]
     names = check_names(feature_names, len(feature_names))
-    if unknown := sorted(set(used) - set(names)):
-        raise ValueError(
-            f"the variables are {', '.join(names)}; got {', '.join(unknown)} as well: name all "
-            "of them in feature_names"
-        )
-    symbols = [sympy.Symbol(name) for name in names]
     sums, is_exact = [], True
     for each in given:
-        # Symbols of the same name may differ in assumptions; the names are what counts.
-        plain = {symbol: sympy.Symbol(symbol.name) for symbol in each.free_symbols}
-        polynomial = sympy.Poly(each.as_expr().xreplace(plain), *symbols)
+        polynomial = read_polynomial(each, names)
         if not polynomial.domain.is_Numerical or polynomial.domain.is_AlgebraicField:
             raise ValueError(
                 f"expected polynomials with rational coefficients or decimals, got {each}"
@@ -281,12 +274,6 @@ def rename_variables(names: Sequence[str]) -> list[str]:
 
     A letter with a number, or none, stays, and capitals become small if that name is free. Others
     become a letter with the position.
-
-    Examples
-    --------
-    >>> from vanishing.equations.computer_algebra import rename_variables
-    >>> rename_variables(["x", "T", "outer width", "ideal"])
-    ['x', 't', 'y2', 'y3']
     """
     renamed = [name if _SAFE.fullmatch(name) else "" for name in names]
     for j, name in enumerate(names):

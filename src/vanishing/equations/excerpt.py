@@ -9,10 +9,16 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS, choose_terms, is_quick
-from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.simplification import MOST_TIDIED, choices, write_shortest
 from vanishing.equations.sizes import DataScale, terms_that_count
-from vanishing.equations.text import LAW, SHOWN_DIGITS, Sum, plain_symbol
+from vanishing.equations.text import (
+    LATEX,
+    LAW,
+    SHOWN_DIGITS,
+    Sum,
+    latex_symbol,
+    plain_symbol,
+)
 from vanishing.equations.uncertainty import FittedSample
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count

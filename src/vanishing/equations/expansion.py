@@ -1,4 +1,4 @@
-"""The equations of a model expanded into monomials of the columns of the data; SymPy."""
+"""The equations of a model expanded into monomials of the columns of the data; SymPy, LaTeX."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
+from vanishing.arrays.parameters import check_whole
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import Sum
+from vanishing.equations.text import LATEX, SHOWN_DIGITS, Sum, latex_symbol
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import LARGEST_MATRIX
@@ -293,3 +294,36 @@ def sympy_monomials(names: Sequence[str], exponents: IntArray) -> list[Any]:
         sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
         for powers in exponents.tolist()
     ]
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+
+def to_latex(
+    model: Any, feature_names: Any = None, *, preprocessor: Any = None, digits: int = SHOWN_DIGITS
+) -> list[str]:
+    """Write the vanishing polynomials as LaTeX, highest degree first.
+
+    Parameters
+    ----------
+    model : VanishingIdeal, PolynomialBasis, or Pipeline that ends in a VanishingIdeal
+        Fitted. Polynomials are carried back through scaling and PCA to the variables of the data.
+    feature_names : sequence of str, optional
+        By default the column names of the data, or x0, x1, ...; "x12" becomes ``x_{12}``, other
+        names are set upright.
+    preprocessor : transformer, optional
+        What was applied to the data before the model, as in ``to_sympy``.
+    digits : int
+        Significant digits of the coefficients. There are more where fewer would change what an
+        equation says about the data of the fit, and terms are left out that change it by less than
+        the last digit. What counts is the size of a term on the data, not its coefficient.
+
+    Returns
+    -------
+    list of str
+    """
+    check_whole("digits", digits)
+    equations = equations_of(model, feature_names, preprocessor=preprocessor)
+    symbols = [latex_symbol(name) for name in equations.names]
+    sums = choose_terms(equations.basis, equations.scale, digits=digits)
+    return [LATEX.write(each, symbols) for each in sums]

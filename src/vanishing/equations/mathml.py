@@ -30,12 +30,6 @@ def element(tag: str, *children: Child, **attributes: Any) -> Element:
 
     Attributes of None are left out, True is one without a value. ``class_`` is ``class``, and other
     underscores are hyphens.
-
-    Examples
-    --------
-    >>> from vanishing.equations.mathml import element, render
-    >>> render(element("p", "a < b ", element("b", "!"), class_="note", aria_label='"'))
-    '<p class="note" aria-label="&quot;">a &lt; b <b>!</b></p>'
     """
     made = Element(tag)
     for name, value in attributes.items():
@@ -87,15 +81,6 @@ def mathml_equation(
     that can be read aloud. ``relation`` is what is written on the right, such as "= 0". With
     ``left``, a variable that the polynomial gives, this is written on the left with the sign of
     ``relation``, and the polynomial on the right.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.equations.mathml import mathml_equation
-    >>> from vanishing.equations.text import Sum
-    >>> circle = Sum(np.array([[2, 0], [0, 2], [0, 0]]), [1.0, 1.0, -0.25], 4)
-    >>> mathml_equation(circle, ["x", "y"]).get("aria-label")
-    'x^2 + y^2 − 0.25 = 0'
     """
     pieces = [_term(each, k == 0) for k, each in enumerate(terms.terms(names, significant))]
     pieces = pieces or [element("math", element("mn", "0"))]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
+from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.expansion import scaling_of
-from vanishing.equations.onnx_graph import IR_VERSION, OPSET, Graph, Output, Value
+from vanishing.equations.onnx_graph import OPSET, Graph, Output, Value
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
@@ -372,9 +373,9 @@ def _joined(graph: Graph, stacked: Value, width: int | None, end: Value) -> Valu
 
 Float = Literal["float32", "float64"]
 
-#: Models that hold more numbers than this for a sample work through the batch in blocks. With fewer
-#: a node holds 32 MB for a thousand rows, and runtimes are faster without a loop.
-WIDE_SAMPLE = 2**12
+#: Models that hold more numbers than this for a sample work through the batch in blocks, which have
+#: fewer rows than a sample has numbers. With fewer numbers runtimes are faster without a loop.
+WIDE_SAMPLE = isqrt(BLOCK)
 
 
 def to_onnx(model: Any, *, dtype: Float = "float32", arithmetic: Float = "float64") -> Any:
@@ -496,10 +497,11 @@ def _assemble(graph: Graph, model: Any, steps: list[Any], outputs: list[Output],
         for output in outputs
     ]
     name = type(steps[-1]).__name__
+    operators = [helper.make_opsetid("", OPSET)]
     proto = helper.make_model(
         helper.make_graph(graph.nodes, name, [X], results, graph.constants),
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=operators,
+        ir_version=helper.find_min_ir_version_for(operators),
         producer_name="vanishing",
         # By its name, since the package is above all layers.
         producer_version=import_module("vanishing").__version__,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import import_extra
+from vanishing.levels import BLOCK
 
 # --- A graph of ONNX under construction: values, operators between them, constants ----------------
 #
@@ -18,10 +19,6 @@ from vanishing.arrays.namespace import import_extra
 
 #: Version of the operators. All that are used have kernels for float64 in onnxruntime.
 OPSET = 18
-#: Version of the file format that came with it.
-IR_VERSION = 8
-#: Protocol buffers end at 2 GiB; something is left for the nodes.
-LARGEST_FILE = 2**31 - 2**24
 
 
 class Graph:
@@ -31,7 +28,10 @@ class Graph:
     """
 
     def __init__(self, dtype: str, arithmetic: str) -> None:
-        self.helper, self._from_array = _onnx()
+        onnx = import_extra("onnx", extra="onnx", purpose="to_onnx")
+        self.helper, self._from_array = onnx.helper, onnx.numpy_helper.from_array
+        #: Bytes of a file at most; something is left for the nodes.
+        self.largest = onnx.checker.MAXIMUM_PROTOBUF - 8 * BLOCK
         self.arithmetic = np.dtype(arithmetic)
         #: Relative rounding error of the input.
         self.rounding = float(np.finfo(dtype).eps)
@@ -61,9 +61,9 @@ class Graph:
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._known:
             self._n_bytes += array.nbytes
-            if self._n_bytes > LARGEST_FILE:
+            if self._n_bytes > self.largest:
                 raise ValueError(
-                    f"the matrices of the model take more than {format_bytes(LARGEST_FILE)}, the "
+                    f"the matrices of the model take more than {format_bytes(self.largest)}, the "
                     "largest size of an ONNX file; fit fewer clusters (n_components) or a "
                     "smaller degree"
                 )
@@ -171,11 +171,6 @@ class Value:
 
 
 Operand = Value | npt.ArrayLike
-
-
-def _onnx() -> tuple[Any, Any]:
-    onnx = import_extra("onnx", extra="onnx", purpose="to_onnx")
-    return onnx.helper, onnx.numpy_helper.from_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,13 @@ from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
 from vanishing.equations.text import simple_number
 from vanishing.levels import CHANCE, ROUNDING, SAME
-from vanishing.polynomials.monomials import Monomials, make_coprime_integers, monomials, multiples
+from vanishing.polynomials.monomials import (
+    Monomials,
+    make_coprime_integers,
+    monomials,
+    multiples_up_to,
+    normalize_columns,
+)
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
 
@@ -31,12 +37,6 @@ def rational_candidates(
     coefficient is taken by itself, by continued fractions; then all with one denominator, by
     lattice reduction. That reaches larger denominators: the more coefficients share one, the less
     likely it is a coincidence.
-
-    Examples
-    --------
-    >>> from vanishing.equations.rational import rational_candidates
-    >>> [str(c) for c in next(rational_candidates([1.0, 0.3333333333333337, -2e-17], [1, 1, 1]))]
-    ['1', '1/3', '0']
     """
     seen = []
     # From rounding to what badly conditioned points may leave: half of the digits.
@@ -329,8 +329,8 @@ def to_rational(
         table = monomials(basis.n_features, degree)
         # A coefficient counts as much as its term does on the points.
         weights = np.prod(sizes**table.exponents, axis=1)
-        rows = coefficients[: len(table), degrees == degree].T * weights
-        new = _new_rows(_unit(rows), table, _multiples(known + found, table, weights))
+        own = coefficients[: len(table), degrees == degree] * weights[:, None]
+        new = _new_rows(own, table, _multiples(known + found, table, weights))
         for number, (row, pivot) in enumerate(new, start=1):
             name = f"equation {number} of degree {degree}"
             found.append(_certified(row, pivot, weights, table, exact, symbols, name))
@@ -338,11 +338,12 @@ def to_rational(
 
 
 def _new_rows(
-    rows: FloatArray, table: Monomials, known: FloatArray
+    columns: FloatArray, table: Monomials, known: FloatArray
 ) -> list[tuple[FloatArray, int]]:
-    """Return the echelon form of rows modulo known ones, with its pivots."""
+    """Return the echelon form of polynomials modulo known rows, with its pivots."""
     # High degrees first, so that pivots are leading terms; the first variable first within one.
     order = np.argsort(-table.exponents.sum(axis=1), kind="stable")
+    rows = normalize_columns(columns).T
     reduced = reduced_modulo(rows, *reduced_echelon(known, order))
     echelon, pivots = reduced_echelon(reduced, order)
     return sorted(zip(echelon, pivots.tolist(), strict=True), key=lambda pair: pair[1])
@@ -358,9 +359,8 @@ def _multiples(polynomials: list[Any], table: Monomials, weights: FloatArray) ->
             terms = {powers: float(c / largest) for powers, c in polynomial.terms()}
             own = monomials(table.n_variables, degree).exponents.tolist()
             column = np.array([[terms.get(tuple(powers), 0.0)] for powers in own])
-            factors = monomials(table.n_variables, table.degree - degree).exponents
-            parts.append(multiples(column, table, factors))
-    return _unit((np.hstack(parts) * weights[:, None]).T)
+            parts.append(multiples_up_to(column, degree, table.degree, table))
+    return normalize_columns(np.hstack(parts) * weights[:, None]).T
 
 
 def _certified(
@@ -422,8 +422,3 @@ def _minimal(polynomials: list[Any]) -> list[Any]:
         if groebner_basis.contains(polynomial.as_expr()):  # SymPy 1.13 takes no Poly
             kept = others
     return kept
-
-
-def _unit(rows: FloatArray) -> FloatArray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1.0))

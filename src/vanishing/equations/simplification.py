@@ -24,16 +24,22 @@ from vanishing.equations.expansion import (
     equations_of,
     sympy_monomials,
 )
-from vanishing.equations.latex import LATEX, latex_symbol
 from vanishing.equations.rational import (
     PIVOT_SHARE,
     reduced_echelon,
     reduced_modulo,
 )
-from vanishing.equations.text import LAW, Sum, plain_symbol, simple_number
+from vanishing.equations.text import (
+    LATEX,
+    LAW,
+    Sum,
+    latex_symbol,
+    plain_symbol,
+    simple_number,
+)
 from vanishing.equations.uncertainty import Sample
 from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
-from vanishing.polynomials.monomials import count, monomials, multiples, normalize_columns
+from vanishing.polynomials.monomials import count, multiples_up_to, normalize_columns
 
 # --- Coefficients that are fixed one after the other while the others follow ----------------------
 #
@@ -92,8 +98,6 @@ class Adjustable:
 
 #: Fractions as simple as one that says something are near by chance less often than this.
 LARGEST_COINCIDENCE = 0.2
-#: Denominators that are worth writing, of single coefficients and of all.
-DENOMINATOR, COMMON_DENOMINATOR = 100, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +144,15 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     One of the coefficients is 1.
     """
     trial = polynomial.copy()
+    fractions = [Fraction(c) for c in trial.coefficients]  # those that are fixed are 0 or 1
     while not trial.fixed.all():
         # The one that is least likely a coincidence first: the others get more certain by it.
-        index, fraction, coincidence = min(_nearby_fractions(trial), key=lambda found: found[2])
-        if coincidence > LARGEST_COINCIDENCE or fraction.denominator > DENOMINATOR:
+        index, fractions[index], coincidence = min(_nearby_fractions(trial), key=lambda f: f[2])
+        if coincidence > LARGEST_COINCIDENCE:
             return None
-        trial.fix(index, float(fraction))
-    n_changed = int(np.sum(trial.fixed))
-    if trial.cost > chi2.isf(CHANCE, max(1, n_changed)):
-        return None
-    fractions = [Fraction(c).limit_denominator(DENOMINATOR) for c in trial.coefficients]
+        trial.fix(index, float(fractions[index]))
     scale = lcm(*(fraction.denominator for fraction in fractions))
-    if scale > COMMON_DENOMINATOR:
+    if scale * CHANCE > 1 or trial.cost > chi2.isf(CHANCE, len(fractions)):
         return None
     return Simplified(tuple(int(fraction * scale) for fraction in fractions), scale)
 
@@ -424,9 +425,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
     """Multiples of polynomials up to a degree, as weighted rows."""
     parts: list[FloatArray] = [np.zeros((len(sample.table), 0))]
     for own_degree, coefficients in lower:
-        n_own = len(monomials(sample.table.n_variables, own_degree))
-        factors = monomials(sample.table.n_variables, degree - own_degree).exponents
-        parts.append(multiples(coefficients[:n_own, None], sample.table, factors))
+        parts.append(multiples_up_to(coefficients[:, None], own_degree, degree, sample.table))
     return (np.hstack(parts) * sample.sizes[:, None]).T
 
 

@@ -11,18 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
-from vanishing.equations.text import UNNOTICED
+from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
 from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
 
-#: Digits of what an equation says, where it is exact and the number of digits is left open.
-EXACT_SHOWN = 5
-#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000). Derivatives take
-#: as many times as long as there are variables, and have fewer points.
-N_POINTS, N_SLOPES = 1000, 64
+#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
+N_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +59,9 @@ class DataScale:
     def sizes(self, degree: int) -> FloatArray | None:
         """Return the size of each monomial up to a degree, or None if one is too large a number.
 
-        That is its root mean square. Where a monomial itself vanishes on the points, variables are
-        taken to be independent.
+        As ``monomial_sizes`` takes them: variables are taken to be independent.
         """
-        table = monomials(self.points.shape[1], degree)
-        alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows in row_slices(self.points, width=2 * len(table)):
-                squares += np.sum(table.values(self.points[rows].T) ** 2, axis=1)
-            together = np.sqrt(squares / len(self.points))
-        found = np.where(together > ROUNDING * len(self.points) * alone, together, alone)
+        found = monomial_sizes(self.points, monomials(self.points.shape[1], degree))
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
@@ -81,8 +70,9 @@ class DataScale:
         That is what an equation says, as variables go from a standard deviation below their mean to
         one above. Its terms may be much larger, far from the origin, where they cancel.
         """
-        n_points = min(N_SLOPES, max(4, BLOCK // max(1, basis.count() * basis.n_features)))
-        some = self.points[:: max(1, len(self.points) // n_points)]
+        # Derivatives take as many times as long as there are variables.
+        n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
+        some = self.points[:: -(-len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
             changes = basis.jacobian(some) * (2 * self._spread)
             found = np.sqrt(np.mean(np.sum(changes**2, axis=2), axis=0))
@@ -130,13 +120,13 @@ def terms_that_count(
     """
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:
-        return known, np.full(len(known), EXACT_SHOWN if digits is None else digits)
+        return known, np.full(len(known), SHOWN_DIGITS if digits is None else digits)
     contributions = np.abs(coefficients) * sizes
     largest = float(contributions.max(initial=0.0))
     # The coefficients are sums of about as many products.
     said, rounding = min(span, largest), ROUNDING * len(coefficients) * largest
     if digits is None:
-        negligible = max(UNNOTICED * extent, 10.0**-EXACT_SHOWN * said, rounding)
+        negligible = max(UNNOTICED * extent, 10.0**-SHOWN_DIGITS * said, rounding)
     else:
         negligible = max(0.5 * 10.0**-digits * said, rounding)
     kept = known

@@ -33,14 +33,7 @@ def number(value: float, form: str) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """Write a number with some significant digits, with a power of ten only where it is far off.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import significant
-    >>> significant(421.7, 2), significant(-0.00123, 2), significant(1.26e-7, 2)
-    ('420', '−0.0012', '1.3e−07')
-    """
+    """Write a number with some significant digits, with a power of ten only where it is far off."""
     rounded = float(f"{value:.{digits}g}")
     if rounded == 0 or 1e-4 <= abs(rounded) < 1e6:
         return np.format_float_positional(rounded, trim="-").replace("-", "−")
@@ -54,14 +47,6 @@ def changed_number(value: float, other: float, decimals: int | None = None) -> t
     other has at least four digits, no fewer than the integer part, and so many that rounding hides
     no more than a twentieth of the change. If the numbers of the column are rounded to
     ``decimals``, it has as many, unless that hides the change.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import changed_number
-    >>> changed_number(113094.0, 112873.4182), changed_number(1013.25, 1013.31000007)
-    (('113094', '112873'), ('1013.25', '1013.31'))
-    >>> changed_number(2 / 3, 0.1), changed_number(154.98000000000002, 127.98, decimals=2)
-    (('0.6667', '0.1'), ('154.98', '127.98'))
     """
     if decimals is not None and (rounded := round(other, decimals)) != value:
         return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
@@ -70,14 +55,7 @@ def changed_number(value: float, other: float, decimals: int | None = None) -> t
 
 
 def as_given(value: float, error: float = np.inf) -> str:
-    """Write a number as it is in the data; round it, by an error at most, if it is long.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import as_given
-    >>> as_given(113094.0), as_given(1e-5), as_given(113094 + 1 / 3)
-    ('113094', '1e−05', '113094')
-    """
+    """Write a number as it is in the data; round it, by an error at most, if it is long."""
     written = exact_number(value)
     return written if len(_digits_of(written)) <= LONGEST_WRITTEN else _within(value, error)
 
@@ -138,12 +116,6 @@ def printable(text: str) -> str:
 
     Names of columns and rows are chosen by others. Escapes would move the cursor of a terminal or
     change the order of writing, and an end of the line could fake another one.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import printable
-    >>> print(printable("höhe\n\x1b[31m"))
-    höhe\n\x1b[31m
     """
     if text.isprintable():
         return text
@@ -169,14 +141,7 @@ def shorten_name(name: str, length: int = NAME_LENGTH) -> str:
 
 
 def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
-    """Shorten names as long as they stay different: by their middle, or by what all have in common.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import shorten_names
-    >>> shorten_names([f"temperature_of_bearing_{i}_in_kelvin" for i in (1, 2)], 16)
-    ['…1…', '…2…']
-    """
+    """Shorten names that stay different: by their middle, or by what all have in common."""
     short = [shorten_name(name, length) for name in names]
     if len(set(short)) == len(set(names)):
         return short
@@ -207,14 +172,6 @@ def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> 
     There are about q² fractions with denominators up to q between two whole numbers. With
     ``decimals``, the decimal number of the fewest digits is taken instead if it is less likely a
     coincidence: numbers of as many digits are one unit of the last digit apart.
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import simple_number
-    >>> simple_number(0.33334, 2.0**-14)
-    SimpleNumber(value=Fraction(1, 3), coincidence=0.0010986328125)
-    >>> float(simple_number(9.81, 1e-5, decimals=True).value)
-    9.81
     """
     fraction = simplest_fraction(value, tolerance)
     found = SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
@@ -228,14 +185,7 @@ def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> 
 
 
 def simplest_fraction(value: float, error: float) -> Fraction:
-    """Return the fraction of smallest denominator in [value - error, value + error].
-
-    Examples
-    --------
-    >>> from vanishing.equations.text import simplest_fraction
-    >>> simplest_fraction(3.1416, 0.002)
-    Fraction(22, 7)
-    """
+    """Return the fraction of smallest denominator in [value - error, value + error]."""
     exact, margin = Fraction(value), Fraction(error)
     if exact < 0:
         return -_simplest_between(-exact - margin, -exact + margin)
@@ -349,6 +299,8 @@ ASCII = Notation()
 UNICODE = Notation(superscripts=True)
 #: Laws: 2*E = m*v^2
 LAW = Notation(times="*")
+#: 0.5 x^{2} -y
+LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 #: Laws in LaTeX: 2 E = m v^{2}
 LAW_IN_LATEX = Notation(power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
 #: Comments of C and Python: +0.5*x^2 -y
@@ -362,3 +314,16 @@ def plain_symbol(name: str) -> str:
     if name.rstrip("'").isidentifier():
         return name
     return f"[{printable(name)}]"
+
+
+def latex_symbol(name: str) -> str:
+    """Write the name of a variable, in which no character is a command."""
+    letter, index = name[:1], name[1:]
+    if letter.isalpha() and index.isdigit():
+        return f"{letter}_{{{index}}}"
+    if len(name) == 1 and name.isalpha():
+        return name
+    # Pages that show formulas would take "<b" for the beginning of an element.
+    special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}", "<": "<{}"}
+    escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in printable(name))
+    return f"\\mathrm{{{escaped}}}"

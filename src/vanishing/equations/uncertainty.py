@@ -22,7 +22,7 @@ from vanishing.equations.sizes import monomial_sizes
 from vanishing.equations.text import UNNOTICED
 from vanishing.levels import OUTLYING, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import Monomials, monomials, multiples
+from vanishing.polynomials.monomials import Monomials, count, monomials, multiples_up_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,12 +190,12 @@ class FittedSample(Sample):
         for degree in np.unique(degrees).tolist():
             parts, extents = [], []
             for each in np.unique(degrees[degrees <= degree]).tolist()[::-1]:
-                factors = monomials(self.basis.n_features, degree - each).exponents
-                n_terms = len(monomials(self.basis.n_features, each))
                 same = degrees == each
-                parts.append(multiples(self.coefficients[:n_terms, same], self.table, factors))
+                own = self.coefficients[:, same]
+                parts.append(multiples_up_to(own, each, degree, self.table))
                 # The extent of a multiple, as if its factor were independent of the rest.
-                extents.append(np.outer(self.sizes[: len(factors)], self.basis.extents[same]))
+                sizes = self.sizes[: count(self.basis.n_features, degree - each)]
+                extents.append(np.outer(sizes, self.basis.extents[same]))
             spanning = np.hstack(parts) * self.sizes[:, None]
             norms = np.linalg.norm(spanning, axis=0)
             of_each = np.concatenate([each.ravel() for each in extents])

@@ -13,9 +13,11 @@ from itertools import product
 from math import comb
 from typing import Annotated, Any
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.data.source import get_columns
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, check_rows
@@ -139,10 +141,12 @@ class Invariants(Equations):
         Returns
         -------
         array of shape (n_rows, n_invariants)
-            For a frame of pandas or polars, a frame whose columns are called by the invariants.
+            For a frame, one of the same library, whose columns are called by the invariants.
         """
-        has_names = hasattr(X, "columns") and set(self.names) <= set(X.columns)
-        rows = check_rows(X[list(self.names)] if has_names else X, self.names)
+        frame = X
+        if set(self.names) <= set(get_columns(X) or ()):
+            frame = narwhals.from_native(X, eager_only=True).select(self.names).to_native()
+        rows = check_rows(frame, self.names)
         values = np.empty((len(rows), len(self.equations)))
         for k, invariant in enumerate(self.equations):
             values[:, k] = invariant.values(rows)

@@ -161,14 +161,14 @@ class Law:
     @property
     def latex(self) -> str:
         """The equation in LaTeX, with standard errors as in ``sides``."""
-        from vanishing.equations.latex import latex_symbol  # laws are found without it
+        from vanishing.equations.text import latex_symbol  # laws are found without it
 
         sides = self._write_sides(write_with_error, latex_symbol)
         return " = ".join(map(LAW_IN_LATEX.write_terms, sides))
 
     def _write_latex(self, expression: Any) -> str:
         """Write a SymPy expression of the columns, whose names are text and not commands."""
-        from vanishing.equations.latex import latex_symbol
+        from vanishing.equations.text import latex_symbol
 
         sympy = import_extra("sympy", extra="symbolic", purpose="latex")
         names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.data.source import have_lost_digits
+from vanishing.data.source import get_columns, have_lost_digits, is_lazy
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.candidate import Candidate, find_complete
@@ -27,7 +27,7 @@ from vanishing.laws.noise import fit_candidate
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import find_zeros, select_laws
-from vanishing.laws.table import NumericTable, frame_like, refuse_sizes, take_table, whole_columns
+from vanishing.laws.table import frame_like, read_labels, refuse_sizes, take_table, whole_columns
 from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
@@ -102,8 +102,8 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing. For a frame of pandas or polars,
-            a frame whose columns are called by the laws, with the same index.
+            Values of ``expression``; NaN where a cell is missing. For a frame, one of the same
+            library and with the same index, whose columns are called by the laws.
         """
         table = take_table(X)
         values = self._derive(self._take_columns(table, X), table)
@@ -158,9 +158,9 @@ class Laws(Equations):
                     f"texts has the cell {(row, column)!r}, but X has the rows 0 to "
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
-        texts = table.texts if texts is None else texts
+        texts = table.stray_texts if texts is None else texts
         if not _has_names(X):
-            table.names = list(self.names)
+            table = replace(table, names=self.names)
         totals = _find_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
         if totals.rows:
@@ -173,7 +173,9 @@ class Laws(Equations):
             found = self._check(values, table, names, texts, callback, np.arange(len(values)))
         return replace(
             found,
-            columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
+            columns=(*table.shown_names, *(each.name for each in table.set_aside))
+            if _has_names(X)
+            else self.names,
             gaps={name: rows for name, rows in gaps.items() if len(rows)},
             sources=tuple(name for each in self.derived for name in each.needed),
         )
@@ -196,7 +198,7 @@ class Laws(Equations):
     def _check(
         self,
         values: FloatArray,
-        table: NumericTable,
+        table: Table,
         row_names: Sequence[Any],
         texts: Mapping[tuple[int, str], str],
         callback: Callable[[int], object] | None,
@@ -213,39 +215,39 @@ class Laws(Equations):
             self._checker, self.derived, values[kept], keys, names, callback, strays
         )
 
-    def _read_keys(self, values: FloatArray, table: NumericTable) -> Keys:
+    def _read_keys(self, values: FloatArray, table: Table) -> Keys:
         """Return what tells the groups and the order of the rows of a table."""
-        columns = dict(zip(table.names, table.values.T, strict=True))
+        columns = dict(zip(table.shown_names, table.values.T, strict=True))
         columns |= dict(zip(self.names, values.T, strict=True))
-        return Keys(len(values), table.labels, columns)
+        return Keys(len(values), table.texts, columns)
 
-    def _derive(self, values: FloatArray, table: NumericTable) -> FloatArray:
+    def _derive(self, values: FloatArray, table: Table) -> FloatArray:
         """Return the columns of the laws with the derived ones."""
         columns = dict(zip(self.names, values.T, strict=True))
         keys = self._read_keys(values, table)
         return np.column_stack([values, *(each.compute(columns, keys) for each in self.derived)])
 
-    def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
+    def _take_columns(self, table: Table, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         needed = sorted(self._list_needed())
         if _has_names(X):
-            known = {*table.names, *table.labels}
+            known = {*table.shown_names, *table.texts}
             missing = [name for name in needed if name not in known]
             if missing:
                 raise ValueError(
                     f"the table lacks {_list(missing)}, which the laws speak about; it has the "
-                    f"numeric columns {_list(table.names)}"
+                    f"numeric columns {_list(table.shown_names)}"
                 )
             values = np.full((len(table.values), len(self.names)), np.nan)
             for j, name in enumerate(self.names):
-                if name in table.names:
-                    values[:, j] = table.values[:, table.names.index(name)]
+                if name in table.shown_names:
+                    values[:, j] = table.values[:, table.shown_names.index(name)]
         else:
-            if len(table.names) != len(self.names):
+            if len(table.shown_names) != len(self.names):
                 raise ValueError(
                     f"the laws are about {len(self.names)} columns ({_list(self.names)}), but the "
-                    f"table has {len(table.names)}; give the same columns in the same order, or a "
-                    "frame with their names"
+                    f"table has {len(table.shown_names)}; give the same columns in the same order, "
+                    "or a frame with their names"
                 )
             values = table.values
         # Columns that no law speaks about need not be there.
@@ -254,7 +256,7 @@ class Laws(Equations):
         values[:, unused] = 0.0
         for name in self.zeros:
             blank = np.isnan(values[:, self.names.index(name)])
-            blank[[row for row, column in table.texts if column == name]] = False
+            blank[[row for row, column in table.stray_texts if column == name]] = False
             values[blank, self.names.index(name)] = 0.0
         return values
 
@@ -395,13 +397,14 @@ class Laws(Equations):
         return draw_laws(panels, names, axes, title=title if titles else None)
 
 
-def _find_totals(table: NumericTable) -> Totals:
+def _find_totals(table: Table) -> Totals:
     values = np.where(np.isinf(table.values), np.nan, table.values)
-    return find_totals(values, table.names, table.row_names, table.read_labels())
+    return find_totals(values, table.shown_names, table.row_names, read_labels(table))
 
 
 def _has_names(X: Any) -> bool:
-    return isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
+    is_read = isinstance(X, (str, os.PathLike, Table)) or is_lazy(X)
+    return is_read or get_columns(X) is not None
 
 
 def _solve(polynomial: Any, symbol: Any) -> list[Any]:
@@ -506,28 +509,27 @@ def discover(
     deadline = time.thread_time() + (math.inf if time_limit is None else time_limit)
     table = take_table(X, feature_names, sample_weight, tells_notes=True)
     strays = np.zeros(table.values.shape, dtype=bool)
-    for row, name in table.texts:
-        strays[row, table.names.index(name)] = True
+    for row, name in table.stray_texts:
+        strays[row, table.shown_names.index(name)] = True
     strays = strays[table.sample_weight > 0]
-    beside = {name: strays[:, j] for j, name in enumerate(table.names)}
-    _set_aside(table)
+    beside = {name: strays[:, j] for j, name in enumerate(table.shown_names)}
+    table = _set_aside(table)
     refuse_sizes(
-        table.names, np.nan_to_num(table.values),
-        choose_degree(len(table.names), max_degree, notes=[]),
-        lambda row: f"row {table.row_names[row]}",
+        table.shown_names, np.nan_to_num(table.values),
+        choose_degree(len(table.shown_names), max_degree, notes=[]),
+        lambda row: f"row {table.row_name(row)}",
     )  # fmt: skip
-    _check_noise(noise, len(table.names))
+    _check_noise(noise, len(table.shown_names))
     totals = _find_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
     if totals.rows:
-        table.keep_rows(details)
-        table.notes.append(totals.describe())
+        table = table.keep(details).tell(totals.describe())
         beside = {name: each[details] for name, each in beside.items()}
     filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
         # Each column whose blanks are zeros is to be named, and together they save ten bits.
-        cost = ENOUGH_BITS + len(zeros) * math.log2(len(table.names))
+        cost = ENOUGH_BITS + len(zeros) * math.log2(len(table.shown_names))
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
@@ -550,7 +552,7 @@ def _sum_bits(laws: Laws) -> float:
 
 
 def _find_laws(
-    table: NumericTable,
+    table: Table,
     zeros: tuple[str, ...],
     max_degree: int | None,
     noise: Any,
@@ -565,26 +567,26 @@ def _find_laws(
     derived: tuple[DerivedColumn, ...] = ()
     level, proportional = float("nan"), False
     if n_rows < FEWEST_EXACT_ROWS:
-        table.notes.append(
-            f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
-        )
+        said = f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
+        table = table.tell(said)
     else:
         derivation = _derive(table, values)
         search = _Search(
             table, spreads, max_degree, noise, random_state, deadline, callback, derivation
         )
         equations, level, proportional = search.run()
+        table = search.table
         equations, derived = _drop_unused(equations, derivation.columns)
     given = noise if noise is not None and np.ndim(noise) else None
     return Laws(
         tuple(equations),
         level if given is None else np.asarray(given, dtype=float),
-        tuple(table.names),
+        tuple(table.shown_names),
         spreads,
         ranges,
         whole_columns(values),
         n_rows,
-        tuple(table.notes),
+        tuple(table.sentences()),
         last_digits(np.nan_to_num(values)) if n_rows else None,
         proportional,
         zeros,
@@ -616,13 +618,12 @@ def _drop_unused(
 
 
 def _fill_zeros(
-    table: NumericTable, strays: Mapping[str, BoolArray], seed: int, deadline: float
-) -> tuple[NumericTable, tuple[str, ...]]:
+    table: Table, strays: Mapping[str, BoolArray], seed: int, deadline: float
+) -> tuple[Table, tuple[str, ...]]:
     """Fill in blanks that may count as 0, but not cells that hold something else than a number."""
-    filled = replace(table, values=table.values.copy(), notes=list(table.notes))
-    filled.sample_weight = table.sample_weight
+    filled = replace(table, values=table.values.copy())
     blanks = np.isnan(table.values)
-    for j, name in enumerate(table.names):
+    for j, name in enumerate(table.shown_names):
         blanks[:, j] &= ~strays[name]
     is_stray = np.isnan(table.values) & ~blanks
     found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
@@ -630,22 +631,22 @@ def _fill_zeros(
         found = sorted({*found, *_find_zeros_of_chains(table, np.where(blanks, 0.0, table.values))})
     for j in found:
         filled.values[blanks[:, j], j] = 0.0
-    names = tuple(table.names[j] for j in found)
-    filled.notes.append(f"blanks in {join([printable(name) for name in names])} count as 0")
-    return filled, names
+    names = tuple(table.shown_names[j] for j in found)
+    said = f"blanks in {join([printable(name) for name in names])} count as 0"
+    return filled.tell(said), names
 
 
-def _find_zeros_of_chains(table: NumericTable, filled: FloatArray) -> set[int]:
+def _find_zeros_of_chains(table: Table, filled: FloatArray) -> set[int]:
     """Return the columns with blanks that are added to the row before if blanks are zeros."""
     blank = set(np.flatnonzero(np.isnan(table.values).any(axis=0)).tolist())
     flows = [candidate.terms[2:] for candidate in _derive(table, filled).candidates]
     return blank & {j for flow in flows for term in flow for j, _ in term}
 
 
-def _derive(table: NumericTable, values: FloatArray) -> Derivation:
+def _derive(table: Table, values: FloatArray) -> Derivation:
     """Return the derived columns of a table that laws pay for."""
-    keys = Keys(len(values), table.labels, dict(zip(table.names, values.T, strict=True)))
-    return Deriver(values, table.names, keys).derive(in_order=table.in_order)
+    keys = Keys(len(values), table.texts, dict(zip(table.shown_names, values.T, strict=True)))
+    return Deriver(values, list(table.shown_names), keys).derive(in_order=table.in_order)
 
 
 def _check_time_limit(time_limit: Any) -> None:
@@ -686,31 +687,33 @@ def _check_noise(noise: Any, n_columns: int) -> None:
         )
 
 
-def _set_aside(table: NumericTable) -> None:
+def _set_aside(table: Table) -> Table:
     """Leave out rows of weight 0, and columns that hold no number or none that can be told apart.
 
     The latter differ in digits that floating-point numbers do not have.
     """
-    table.values = np.where(np.isinf(table.values), np.nan, table.values)
-    kept = np.flatnonzero(table.sample_weight > 0)
-    if len(kept) < len(table.values):
-        table.keep_rows(kept)
-    is_empty = np.isnan(table.values).all(axis=0) if len(kept) else np.zeros(0, dtype=bool)
+    table = replace(table, values=np.where(np.isinf(table.values), np.nan, table.values))
+    table = table.keep(table.sample_weight > 0)
+    is_empty = np.isnan(table.values).all(axis=0) & bool(len(table))
+    lost = have_lost_digits(np.nan_to_num(table.values))
     for j in reversed(np.flatnonzero(is_empty).tolist()):
-        table.drop([j], f"{table.names[j]} is set aside: 100% of it is missing")
-    for j in reversed(np.flatnonzero(have_lost_digits(np.nan_to_num(table.values))).tolist()):
-        note = (
-            f"{table.names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, differ "
-            "in digits that floating-point numbers do not have; subtract a constant from them"
+        said = f"{table.shown_names[j]} is set aside: 100% of it is missing"
+        table = table.tell(said)
+    for j in reversed(np.flatnonzero(lost & ~is_empty).tolist()):
+        said = (
+            f"{table.shown_names[j]} is set aside: its numbers, about {table.values[0, j]:.3g}, "
+            "differ in digits that floating-point numbers do not have; subtract a constant from "
+            "them"
         )
-        table.drop([j], note)
+        table = table.tell(said)
+    return table.drop(is_empty | lost)
 
 
 @dataclass
 class _Search:
     """The search for all laws of a table: constants, laws without noise, laws with noise."""
 
-    table: NumericTable
+    table: Table
     spreads: FloatArray
     max_degree: int | None
     noise: Any
@@ -721,7 +724,7 @@ class _Search:
     progress: tuple[int, float] = (0, 0.0)
 
     def __post_init__(self) -> None:
-        columns, names = self.derivation.columns, self.table.names
+        columns, names = self.derivation.columns, self.table.shown_names
         #: Places of the columns that have the unit of each column.
         self.places = [*range(len(names)), *(names.index(each.sources[0]) for each in columns)]
         self.names = (*names, *(each.name for each in columns))
@@ -753,7 +756,7 @@ class _Search:
             hidden=self.derivation.functions,
             proposed=self.derivation.candidates,
         )
-        self.table.notes.extend(notes)
+        self.table = self.table.tell(*notes)
         noisy = [law for law in found if law.noise]
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
         # One kind of noise for all: the one with more bits.
@@ -774,15 +777,15 @@ class _Search:
         the digits of the others: laws of the other rows would be lost in the rounding errors of
         that one, or hold because it dwarfs all others. Up to √n cells of a column may be wrong.
         """
-        values, names = self.table.values, self.table.names
+        values, names = self.table.values, self.table.shown_names
         distances = np.nan_to_num(np.abs(values - np.nanmedian(values, axis=0)))
         usual = np.sort(distances, axis=0)[-1 - math.isqrt(len(values))]
         gross = (usual > 0) & (distances * np.sqrt(SAME) > usual)
-        self.table.notes.extend(
+        self.table = self.table.tell(*(
             f"no law was fitted to a row with {values[np.argmax(gross[:, j]), j]:.3g} in "
             f"{names[j]}, which is beyond comparison with the other rows"
             for j in np.flatnonzero(gross.any(axis=0)).tolist()
-        )
+        ))  # fmt: skip
         return np.asarray(gross)
 
     def _report(self, n_laws: int, share: float) -> None:
@@ -812,7 +815,7 @@ class _Search:
                 logs[i, j] |= not power
         order = order_terms(exponents + logs)
         # The previous balance comes before what is added to it.
-        is_derived = exponents[order][:, len(self.table.names) :].any(axis=1)
+        is_derived = exponents[order][:, len(self.table.shown_names) :].any(axis=1)
         order = order[np.argsort(~is_derived, kind="stable")]
         return order, exponents[order], logs[order] if logs.any() else None
 

@@ -101,7 +101,7 @@ class Ode(Law):
         """The equation in LaTeX."""
         if not self.is_linear:
             return super().latex
-        from vanishing.equations.latex import latex_symbol
+        from vanishing.equations.text import latex_symbol
 
         name = latex_symbol(self.derivative[1:].rpartition("/")[0])
         return f"\\frac{{d {name}}}{{dt}} = {self._write_latex(self.solution)}"

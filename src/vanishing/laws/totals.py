@@ -20,11 +20,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.whole_tables import Table
 from vanishing.equations.text import count_decimals, join, printable
 from vanishing.laws.cells import Cells, round_normal
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.model import ENOUGH_BITS, RATES_OF_ERRORS
-from vanishing.laws.table import NumericTable
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
 #: What total rows are called, in some languages.
@@ -175,7 +175,7 @@ def _compare(
 
 def check_totals(
     totals: Totals,
-    table: NumericTable,
+    table: Table,
     row_names: Sequence[Any],
     check: Callable[[IntArray], Check],
 ) -> Check:
@@ -186,7 +186,7 @@ def check_totals(
     rows = [replace(each, row=int(kept[each.row])) for each in found.rows]
     wrong = [
         _WrongSum(total, _make_fix(total, totals, table, j, expected))
-        for total, j, expected in find_wrong_sums(totals, table.values, table.names)
+        for total, j, expected in find_wrong_sums(totals, table.values, table.shown_names)
     ]
     wrong = [each for each in wrong if not _blame_member(each, rows)]
     for total in totals.rows:
@@ -214,12 +214,10 @@ class _WrongSum(NamedTuple):
     fix: Fix
 
 
-def _make_fix(
-    total: TotalRow, totals: Totals, table: NumericTable, column: int, expected: float
-) -> Fix:
+def _make_fix(total: TotalRow, totals: Totals, table: Table, column: int, expected: float) -> Fix:
     decimals = count_decimals(totals.resolution[column])
     value = float(table.values[total.row, column])
-    return Fix(table.names[column], value, expected, 0.0, 1.0, decimals)
+    return Fix(table.shown_names[column], value, expected, 0.0, 1.0, decimals)
 
 
 def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:

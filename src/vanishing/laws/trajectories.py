@@ -11,11 +11,14 @@ from itertools import compress, product
 from math import comb
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as narwhals
 import numpy as np
 from scipy.special import entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.arrays.parameters import check_real
+from vanishing.data.queries import find_query
+from vanishing.data.source import get_columns
 from vanishing.data.whole_tables import open_table, take_columns
 from vanishing.laws.candidate import Candidate, measure_coefficients, measure_structure
 from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
@@ -153,12 +156,12 @@ def _join(X: Sequence[Any], groups: Any, feature_names: Any, t: Any) -> Trajecto
             "for each trajectory; leave groups out"
         )
     tables = [take_table(each, feature_names, tells_notes=True) for each in X]
-    names = tables[0].names
+    names = tables[0].shown_names
     for number, table in enumerate(tables):
-        if table.names != names:
+        if table.shown_names != names:
             raise ValueError(
-                f"trajectory {number} has the columns {', '.join(table.names)}, but the first one "
-                f"has {', '.join(names)}; give the same columns in the same order"
+                f"trajectory {number} has the columns {', '.join(table.shown_names)}, but the "
+                f"first one has {', '.join(names)}; give the same columns in the same order"
             )
     lengths = [len(table.values) for table in tables]
     whole = Trajectories(
@@ -166,7 +169,7 @@ def _join(X: Sequence[Any], groups: Any, feature_names: Any, t: Any) -> Trajecto
         tuple(names),
         np.repeat(np.arange(len(tables)), lengths),
         tuple(range(len(tables))),
-        notes=list(dict.fromkeys(note for table in tables for note in table.notes)),
+        notes=list(dict.fromkeys(note for table in tables for note in table.sentences())),
     )
     if t is not None:
         is_one = len(t) == 0 or (not isinstance(t[0], (list, tuple)) and np.ndim(t[0]) == 0)
@@ -185,8 +188,9 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     """Divide one table into its trajectories, in the order in which they appear."""
     if isinstance(X, (list, tuple)) and not len(X):
         raise ValueError("X is an empty list; give one table for each trajectory")
-    if isinstance(groups, str) and isinstance(X, (str, os.PathLike)):
-        X = take_columns(open_table(X), row_ids=groups)
+    query = find_query(X) if isinstance(groups, str) else None
+    if isinstance(groups, str) and (query or isinstance(X, (str, os.PathLike))):
+        X = take_columns(open_table(query.path if query else X), row_ids=groups)
         groups = X.row_ids
     elif isinstance(groups, str):
         X, groups = _take_labels(X, groups)
@@ -212,7 +216,12 @@ def _divide(X: Any, groups: Any, feature_names: Any, t: Any) -> Trajectories:
     )
     times = None if times is None else times[order]
     return Trajectories(
-        table.values[order], tuple(table.names), numbers[order], named, times, list(table.notes)
+        table.values[order],
+        tuple(table.shown_names),
+        numbers[order],
+        named,
+        times,
+        table.sentences(),
     )
 
 
@@ -247,17 +256,17 @@ def _read_labels(groups: Any) -> Any:
 
 def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
     """Return a frame without the column of groups, and that column."""
-    if not hasattr(X, "columns"):
+    if (names := get_columns(X)) is None:
         raise ValueError(
             f"groups={column!r} is the name of a column, but X is an array without names; give "
             "the trajectory of each row as an array"
         )
-    if column not in list(X.columns):
+    if column not in names:
         raise ValueError(
-            f"there is no column {column!r} for the groups; there are "
-            f"{', '.join(map(str, X.columns))}"
+            f"there is no column {column!r} for the groups; there are {', '.join(map(str, names))}"
         )
-    return X[[name for name in X.columns if name != column]], np.asarray(X[column])
+    frame = narwhals.from_native(X, eager_only=True)
+    return frame.drop(column).to_native(), np.asarray(frame[column].to_numpy())
 
 
 def _leave_out(whole: Trajectories) -> Trajectories:

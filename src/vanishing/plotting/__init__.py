@@ -1,11 +1,10 @@
-"""Pictures of results, one display class a file, in the manner of scikit-learn's displays.
+"""Pictures of results, in the manner of scikit-learn's displays.
 
 They need matplotlib, the extra ``plot``, when they draw.
 """
 
 from vanishing.plotting.explanation import ExplanationDisplay
-from vanishing.plotting.overview import BasisDisplay
-from vanishing.plotting.spectrum import SpectrumDisplay
+from vanishing.plotting.overview import BasisDisplay, SpectrumDisplay
 from vanishing.plotting.zero_set import ZeroSetDisplay
 
 __all__ = ["BasisDisplay", "ExplanationDisplay", "SpectrumDisplay", "ZeroSetDisplay"]

@@ -20,8 +20,7 @@ from vanishing.levels import CHANCE
 from vanishing.polynomials.evaluation import (
     DegreeBlock,
     Evaluator,
-    jacobian_of_nonvanishing,
-    jacobian_of_vanishing,
+    jacobian,
     pullback_of_vanishing,
 )
 from vanishing.polynomials.monomials import AffineMap, expand_in_variables
@@ -91,10 +90,10 @@ class PolynomialBasis:
         shape = (x.shape[0], self.count(which), self.n_features)
         derivatives = xp.empty(shape, dtype=x.dtype, device=x.device)
         n_all = self.count("vanishing") + self.count("nonvanishing")
-        kernel = jacobian_of_vanishing if which == "vanishing" else jacobian_of_nonvanishing
 
         def fill(rows: slice) -> None:
-            derivatives[rows, ...] = xp.permute_dims(kernel(self.blocks, x[rows, :]), (2, 0, 1))
+            found = jacobian(self.blocks, x[rows, :], which)
+            derivatives[rows, ...] = xp.permute_dims(found, (2, 0, 1))
 
         apply_to_row_slices(fill, x, width=2 * self.n_features * (n_all + 2 * self._widest))
         return derivatives
@@ -299,6 +298,8 @@ class PolynomialBasis:
 
 #: Standard errors by which a distance exceeds the noise by chance.
 STANDARD_ERRORS = -float(ndtri(CHANCE))
+#: Factor by which two levels of noise differ clearly.
+CLEARLY = 1.6
 
 
 def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float) -> FloatArray:

@@ -283,26 +283,9 @@ class Evaluator:
 
     def nonvanishing(self, x: Array, n_extra: int = 0) -> Array:
         """Return the values of F, with ``n_extra`` empty rows for candidates below."""
-        xp = namespace(x)
-        n_rows = x.shape[0]
-        shape = (self.n_nonvanishing + n_extra, n_rows)
-        values = xp.empty(shape, dtype=x.dtype, device=x.device)
-        values[0, :] = 1.0
+        values = self._make_rows(x, self.n_nonvanishing + n_extra)
         for degree, block in enumerate(self.blocks, start=1):
-            start, stop = self.offsets[degree], self.offsets[degree + 1]
-            if start == stop:
-                continue
-            if (chosen := block.selected) is not None:
-                own = values[start:stop, :]
-                self._write_candidates(own, x, values, degree, chosen.left, chosen.right)
-                if not chosen.is_plain:
-                    own *= self._on(x, chosen.scale)[:, None]
-                    own -= self._on(x, chosen.shift)[:, None]
-                continue
-            candidates = self._candidates(x, values, degree, block)
-            values[start:stop, :] = self._combine(
-                block.nonvanishing, block.nonvanishing_lower, candidates, values[:start, :]
-            )
+            self._write_nonvanishing(x, values, degree, block)
         return values
 
     def with_candidates(self, x: Array, left: IntArray, right: IntArray) -> Array:
@@ -314,25 +297,44 @@ class Evaluator:
 
     def vanishing(self, x: Array) -> Array:
         """Return the values of G, shape (n_vanishing, n_rows), by degree."""
-        xp = namespace(x)
         last = last_degree_with_vanishing(self.blocks)
-        lower = xp.empty((self.offsets[last], x.shape[0]), dtype=x.dtype, device=x.device)
-        lower[:1, :] = 1.0
+        lower = self._make_rows(x, self.offsets[last])
         found = [lower[:0, :]]
         for degree, block in enumerate(self.blocks[:last], start=1):
-            start, stop = self.offsets[degree], self.offsets[degree + 1]
-            below = lower[:start, :]
             candidates = self._candidates(x, lower, degree, block)
+            below = lower[: self.offsets[degree], :]
             found.append(self._combine(block.vanishing, block.vanishing_lower, candidates, below))
-            if degree == last:
-                continue
-            if (chosen := block.selected) is not None and chosen.is_plain:
-                lower[start:stop, :] = xp.take(candidates, self._on(x, chosen.numbers), axis=0)
-                continue
-            lower[start:stop, :] = self._combine(
-                block.nonvanishing, block.nonvanishing_lower, candidates, below
-            )
-        return xp.concat(found, axis=0)
+            if degree < last:
+                self._write_nonvanishing(x, lower, degree, block, candidates)
+        return namespace(x).concat(found, axis=0)
+
+    @staticmethod
+    def _make_rows(x: Array, n_rows: int) -> Array:
+        """Return empty rows for polynomials, below that of the constant."""
+        values = namespace(x).empty((n_rows, x.shape[0]), dtype=x.dtype, device=x.device)
+        values[:1, :] = 1.0
+        return values
+
+    def _write_nonvanishing(
+        self, x: Array, values: Array, degree: int, block: DegreeBlock, known: Array | None = None
+    ) -> None:
+        """Write F_t below lower degrees; ``known``: its candidates, if they are computed."""
+        own = values[self.offsets[degree] : self.offsets[degree + 1], :]
+        if own.shape[0] == 0:
+            return
+        if (chosen := block.selected) is None:
+            candidates = self._candidates(x, values, degree, block) if known is None else known
+            lower = values[: self.offsets[degree], :]
+            V, on_lower = block.nonvanishing, block.nonvanishing_lower
+            own[...] = self._combine(V, on_lower, candidates, lower)
+            return
+        if known is None:
+            self._write_candidates(own, x, values, degree, chosen.left, chosen.right)
+        else:
+            own[...] = namespace(x).take(known, self._on(x, chosen.numbers), axis=0)
+        if not chosen.is_plain:
+            own *= self._on(x, chosen.scale)[:, None]
+            own -= self._on(x, chosen.shift)[:, None]
 
     def _candidates(self, x: Array, nonvanishing: Array, degree: int, block: DegreeBlock) -> Array:
         if degree == 1 and _are_all_variables(block.left, x):
@@ -403,22 +405,19 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
 # Derivatives have shape ``(n_polynomials, n_features, n_rows)``.
 
 
-def jacobian_of_vanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
-    """Return the derivatives of G, shape (n_vanishing, n_features, n_rows)."""
+def jacobian(blocks: Sequence[DegreeBlock], x: Array, which: str) -> Array:
+    """Return the derivatives of G or of F, shape (n_polynomials, n_features, n_rows)."""
+    if which == "nonvanishing":
+        return _derivatives(blocks, x)[1]
     return _derivatives(blocks[: last_degree_with_vanishing(blocks)], x)[2]
-
-
-def jacobian_of_nonvanishing(blocks: Sequence[DegreeBlock], x: Array) -> Array:
-    """Return the derivatives of F, shape (n_nonvanishing, n_features, n_rows)."""
-    return _derivatives(blocks, x)[1]
 
 
 def jacobian_with_candidates(
     blocks: Sequence[DegreeBlock], x: Array, left: IntArray, right: IntArray
 ) -> Array:
-    """Return the derivatives of F and of the candidates F_1[left] · F_{t-1}[right]."""
+    """Return the derivatives of F and of the candidates F_1[left] · F_{t-1}[right], t > 1."""
     values, lower, _ = _derivatives(blocks, x)
-    candidates = _candidates(values, lower, Evaluator(blocks).offsets, len(blocks) + 1, left, right)
+    candidates = _products_of(values, lower, Evaluator(blocks).offsets, left, right)
     return namespace(x).concat([lower, candidates], axis=0)
 
 
@@ -438,7 +437,7 @@ def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array,
             lower[start:stop, ...] = _of_variables(block.nonvanishing, block.left, x)
             found.append(_of_variables(block.vanishing, block.left, x))
             continue
-        candidates = _candidates(values, lower, offsets, degree, block.left, block.right)
+        candidates = _products_of(values, lower, offsets[: degree + 1], block.left, block.right)
         below = lower[:start, ...]
         lower[start:stop, ...] = _combine(
             block.nonvanishing, block.nonvanishing_lower, candidates, below
@@ -447,28 +446,17 @@ def _derivatives(blocks: Sequence[DegreeBlock], x: Array) -> tuple[Array, Array,
     return values, lower, xp.concat(found, axis=0)
 
 
-def _candidates(
-    values: Array,
-    derivatives: Array,
-    offsets: list[int],
-    degree: int,
-    left_factors: IntArray,
-    right_factors: IntArray,
+def _products_of(
+    values: Array, derivatives: Array, offsets: list[int], left: IntArray, right: IntArray
 ) -> Array:
-    """Return (f h)' = f' h + f h', or the unit vectors at degree 1."""
+    """Return (f h)' = f' h + f h' for f in F_1 and h in F_{t-1}, the last of the degrees."""
     xp = namespace(values)
-    left = move_like(left_factors, values)
-    if degree == 1:
-        n_features, n_rows = derivatives.shape[1:]
-        identity = xp.eye(n_features, dtype=values.dtype, device=values.device)
-        units = xp.take(identity, left, axis=0)[:, :, None]
-        return xp.broadcast_to(units, (left.shape[0], n_features, n_rows))
-    right = move_like(right_factors, values)
-    first, last = slice(offsets[1], offsets[2]), slice(offsets[degree - 1], offsets[degree])
-    product = xp.take(derivatives[first, ...], left, axis=0)
-    product *= xp.take(values[last, :], right, axis=0)[:, None, :]
-    other = xp.take(derivatives[last, ...], right, axis=0)
-    other *= xp.take(values[first, :], left, axis=0)[:, None, :]
+    i, j = (move_like(each, values) for each in (left, right))
+    first, last = slice(offsets[1], offsets[2]), slice(offsets[-2], offsets[-1])
+    product = xp.take(derivatives[first, ...], i, axis=0)
+    product *= xp.take(values[last, :], j, axis=0)[:, None, :]
+    other = xp.take(derivatives[last, ...], j, axis=0)
+    other *= xp.take(values[first, :], i, axis=0)[:, None, :]
     product += other
     return product
 

@@ -155,6 +155,20 @@ def make_coprime_integers(polynomial: Any, order: str) -> Any:
     return primitive if primitive.LC(order=order) > 0 else -primitive
 
 
+def read_polynomial(expression: Any, names: Sequence[str]) -> Any:
+    """Return a polynomial of SymPy in variables of some names; raise if it has others."""
+    import sympy
+
+    # Symbols of the same name may differ in assumptions; the names are what counts.
+    plain = {symbol: sympy.Symbol(symbol.name) for symbol in expression.free_symbols}
+    if unknown := sorted({symbol.name for symbol in plain} - set(names)):
+        raise ValueError(
+            f"the variables are {', '.join(names)}; got {', '.join(unknown)} as well: name all of "
+            "them"
+        )
+    return sympy.Poly(expression.as_expr().xreplace(plain), *map(sympy.Symbol, names))
+
+
 # --- Affine maps z = A x + b, through which polynomials in z become polynomials in x --------------
 
 
@@ -290,16 +304,6 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
     ``table``: large enough for the products. ``factors`` of shape (n_factors, n_variables):
     exponents of the monomials. The result has shape (n_monomials, n_factors * n_polynomials). On
     the table, all multiples by the first factor first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.polynomials.monomials import multiples
-    >>> from vanishing.polynomials.monomials import monomials
-    >>> x_plus_1 = np.array([[1.0], [1.0]])
-    >>> multiples(x_plus_1, monomials(1, 3), np.array([[0], [2]])).T
-    array([[1., 1., 0., 0.],
-           [0., 0., 1., 1.]])
     """
     n_rows, n_polynomials = coefficients.shape
     products = np.zeros((len(table), len(factors), n_polynomials))
@@ -310,6 +314,15 @@ def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> 
                 place = table.times_variable[variable][place]
         products[place, number] = coefficients
     return products.reshape(len(table), -1)
+
+
+def multiples_up_to(
+    coefficients: FloatArray, own_degree: int, degree: int, table: Monomials
+) -> FloatArray:
+    """Multiply polynomials of one degree by all monomials that leave them at most of another."""
+    n_variables = table.n_variables
+    factors = monomials(n_variables, degree - own_degree).exponents
+    return multiples(coefficients[: count(n_variables, own_degree)], table, factors)
 
 
 def normalize_columns(columns: FloatArray) -> FloatArray:

@@ -304,9 +304,9 @@ def test_transform_to_every_kind_of_file(call, tables, models, kind):
     done = call("transform", "new.csv", "-m", "ideal.safetensors", "-o", f"f.{kind}", "--signed")
     assert done.code == 0, done.err
     from vanishing.app.cli.options import Reading
-    from vanishing.app.cli.tables import read_table
+    from vanishing.app.cli.tables import read_input
 
-    found = read_table(f"f.{kind}", Reading()).values
+    found = read_input(f"f.{kind}", Reading()).values
     expected = models.ideal.basis_.evaluate(tables.new)
     assert np.array_equal(found[:, -1:], expected)
 
@@ -1066,7 +1066,7 @@ def test_unexpected_errors_are_told_apart(call, tables, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("all\nis lost")
 
-    monkeypatch.setattr("vanishing.app.cli.tables.read_table", broken)
+    monkeypatch.setattr("vanishing.app.cli.tables.read_input", broken)
     done = call("fit", "normal.csv")
     assert done.code == 70
     assert done.err == (

@@ -17,7 +17,7 @@ from tests.support.hostile import HOSTILE_NAMES
 from vanishing.app.cli.console import visible, visible_json
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.show import Target
-from vanishing.app.cli.tables import read_table, write_table
+from vanishing.app.cli.tables import read_input, write_table
 from vanishing.data.whole_tables import no_formula
 
 #: Red; a title of the window; CSI in one character; back to the start of the line; right to left.
@@ -148,7 +148,7 @@ def test_formulas_are_text(tmp_path, kind):
     ids = np.array([*FORMULAS, "plain", "-5", "+1.5e3", "a=b"], dtype=object)
     numbers = -np.arange(float(len(ids)))
     write_table(str(path), {"=who": ids, "score": numbers})
-    table = read_table(str(path), Reading(id="'=who"))
+    table = read_input(str(path), Reading(id="'=who"))
     kept = ["plain", "-5", "+1.5e3", "a=b"]
     assert table.row_ids.tolist() == [f"'{formula}" for formula in FORMULAS] + kept
     assert table.values[:, 0].tolist() == numbers.tolist()  # numbers stay numbers
@@ -166,7 +166,7 @@ def test_formulas_of_a_score_table(call, tmp_path):
     for line in (tmp_path / "s.csv").read_text().splitlines():
         assert not re.match(r'"?[=+@-]', line)
     done = call("score", "t.csv", "-m", "m.safetensors", "--id", "=who", "--out", "s.parquet")
-    assert read_table(str(tmp_path / "s.parquet"), Reading(id="1")).row_ids[0] == "=r0"
+    assert read_input(str(tmp_path / "s.parquet"), Reading(id="1")).row_ids[0] == "=r0"
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])

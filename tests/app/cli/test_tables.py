@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import vanishing
 from vanishing.app.cli.console import DataError, OutputError, UsageError
 from vanishing.app.cli.options import Reading
-from vanishing.app.cli.tables import check_outputs, read_table, refusals, write_table
+from vanishing.app.cli.tables import check_outputs, read_input, refusals, write_table
 from vanishing.data import TableError
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -30,7 +30,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
 def read(tmp_path, content, *, name="data.csv", label=None, model=None, gaps="refuse", **options):
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_table(str(path), Reading(**options), label=label, model=model, gaps=gaps)
+    return read_input(str(path), Reading(**options), label=label, model=model, gaps=gaps)
 
 
 @given(
@@ -66,7 +66,7 @@ def test_what_is_written_is_read_again(tmp_path_factory, rows, names, kind):
     path = tmp_path_factory.getbasetemp() / f"written.{kind}"
     columns = dict(zip(names, np.array(rows).T, strict=True))
     write_table(str(path), columns)
-    table = read_table(str(path), Reading())
+    table = read_input(str(path), Reading())
     assert table.names == tuple(names)
     assert np.array_equal(table.values, np.array(rows))
 
@@ -78,7 +78,7 @@ def test_names_of_rows_come_back(tmp_path_factory, ids):
     ids = [text.encode("utf-8", "ignore").decode() for text in ids]
     path = tmp_path_factory.getbasetemp() / "ids.csv"
     write_table(str(path), {"who": np.array(ids, dtype=object), "v": np.arange(float(len(ids)))})
-    assert read_table(str(path), Reading(id="who")).row_ids.tolist() == ids
+    assert read_input(str(path), Reading(id="who")).row_ids.tolist() == ids
 
 
 def test_decimal_comma(tmp_path):
@@ -131,7 +131,7 @@ def test_a_column_that_counts_the_rows_names_them(tmp_path):
 def test_columns_that_are_mostly_missing_are_left_out(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b,c\n1,,1\n2,,2\n3,4,\n")
-    table = read_table(str(path), Reading(), set_aside=True, gaps="skip")
+    table = read_input(str(path), Reading(), set_aside=True, gaps="skip")
     assert table.names == ("a", "c")
     assert table.rows.tolist() == [1, 2]
 
@@ -210,19 +210,19 @@ def test_text_columns_may_be_ids_and_labels(tmp_path):
 def test_columns_of_text_are_set_aside_when_told(tmp_path, capsys):
     path = tmp_path / "data.csv"
     path.write_text("day,x,city,y\n2026-01-05,1,Rome,2\n2026-01-06,3,Oslo,4\n")
-    table = read_table(str(path), Reading(), set_aside=True)
+    table = read_input(str(path), Reading(), set_aside=True)
     assert table.names == ("x", "y")
     assert [each.name for each in table.set_aside] == ["day", "city"]
     said = "columns of dates and text are left out: 'day' ('2026-01-05' in row 1), 'city' ('Rome'"
     assert said in " ".join(capsys.readouterr().err.split())
     path.write_text("1,Rome,2\n3,Oslo,4\n")  # the same places of a table without names
     nameless = Reading(header=False)
-    other = read_table(str(path), nameless, set_aside=True)
-    again = read_table(str(path), nameless, model=other, set_aside=True)
+    other = read_input(str(path), nameless, set_aside=True)
+    again = read_input(str(path), nameless, model=other, set_aside=True)
     assert again.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     path.write_text("day,x,city,y\n2026-01-05,1,Rome,2\n2026-01-06,3,Oslo,4\n")
     with pytest.raises(DataError, match="column 'city'"):
-        read_table(str(path), Reading(columns="city"), set_aside=True)
+        read_input(str(path), Reading(columns="city"), set_aside=True)
 
 
 def test_columns_of_a_model_are_found_by_name(tmp_path, fitted):
@@ -287,7 +287,7 @@ def test_model_with_other_columns_is_refused(tmp_path, fitted):
 def test_files_that_are_none(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"no file|folder"):
-        read_table(path, Reading())
+        read_input(path, Reading())
 
 
 # --- Excel ----------------------------------------------------------------------------------------
@@ -310,18 +310,18 @@ PRICES = [["day", "a", "b", None], [date(2026, 1, 5), 1, 2.5], [date(2026, 1, 6)
 
 def test_sheets_are_tables(tmp_path, capsys):
     path = workbook(tmp_path / "book.xlsx", Empty=[], Prices=PRICES, Other=[[1, 2], [3, 4]])
-    table = read_table(path, Reading(id="day"), gaps="keep")
+    table = read_input(path, Reading(id="day"), gaps="keep")
     told = " ".join(capsys.readouterr().err.split())
     assert "sheet 'Prices' is read; --sheet reads another ('Other')" in told
     assert table.names == ("a", "b")
     assert table.row_ids.tolist() == ["2026-01-05", "2026-01-06"]
     np.testing.assert_array_equal(table.values, [[1, 2.5], [1000, np.nan]])
     for sheet in ("Other", "3"):
-        table = read_table(path, Reading(sheet=sheet))
+        table = read_input(path, Reading(sheet=sheet))
         assert table.names is None
         assert table.values.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(DataError, match="no sheet 'x'; it has 'Empty', 'Prices', 'Other'"):
-        read_table(path, Reading(sheet="x"))
+        read_input(path, Reading(sheet="x"))
 
 
 SUMS = [["a", "b", "total"], *([i, i * i % 7, i + i * i % 7] for i in range(1, 30))]
@@ -354,7 +354,7 @@ def test_hidden_sheets_and_covers_are_skipped(tmp_path, call):
     assert "sheet" not in done.err
     assert "20 rows, 2 columns" in done.out
     with pytest.raises(DataError, match="column 2 has no name"):
-        read_table(path, Reading(sheet="Cover"))
+        read_input(path, Reading(sheet="Cover"))
 
 
 def test_formulas_without_calculated_values_are_named(tmp_path, call):
@@ -407,7 +407,7 @@ def test_calculated_formulas_are_read(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for part, content in parts.items():
             archive.writestr(part, content)
-    table = read_table(path, Reading(), gaps="keep")
+    table = read_input(path, Reading(), gaps="keep")
     np.testing.assert_array_equal(table.values, [[1, 2], [2, np.nan], [3, 6]])
 
 
@@ -421,7 +421,7 @@ def test_titles_empty_rows_and_failed_formulas_of_sheets(tmp_path):
         [None, 4, "#DIV/0!", 6],
     ]
     path = workbook(tmp_path / "book.xlsx", One=rows)
-    table = read_table(path, Reading(), gaps="keep")
+    table = read_input(path, Reading(), gaps="keep")
     assert table.names == ("a", "b", "c")
     np.testing.assert_array_equal(table.values, [[1, 2, 3], [4, np.nan, 6]])
 
@@ -429,20 +429,20 @@ def test_titles_empty_rows_and_failed_formulas_of_sheets(tmp_path):
 def test_a_workbook_from_a_pipe_and_files_that_are_none(tmp_path, monkeypatch):
     content = Path(workbook(tmp_path / "book.xlsx", One=[["a", "b"], [1, 2]])).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert read_table("-", Reading()).values.tolist() == [[1, 2]]
+    assert read_input("-", Reading()).values.tolist() == [[1, 2]]
     with pytest.raises(DataError, match="not a readable Excel file"):
         read(tmp_path, b"PK\x03\x04", name="bad.xlsx")
     with pytest.raises(DataError, match=r"save it as \.xlsx or \.csv"):
         read(tmp_path, b"\xd0\xcf\x11\xe0", name="old.xls")
     with pytest.raises(DataError, match="its sheets are empty"):
-        read_table(workbook(tmp_path / "empty.xlsx", One=[]), Reading())
+        read_input(workbook(tmp_path / "empty.xlsx", One=[]), Reading())
 
 
 def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch):
     path = workbook(tmp_path / "book.xlsx", One=[["a"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"openpyxl: pip install 'vanishing\[excel\]'"):
-        read_table(path, Reading())
+        read_input(path, Reading())
 
 
 def test_parquet_of_all_kinds(tmp_path):
@@ -453,31 +453,31 @@ def test_parquet_of_all_kinds(tmp_path):
         "half": pa.array(np.array([0.5, 2], np.float16)),
     }
     pq.write_table(pa.table({**kinds, "text": ["a", "b"]}), tmp_path / "t.parquet")
-    table = read_table(str(tmp_path / "t.parquet"), Reading(id="text"))
+    table = read_input(str(tmp_path / "t.parquet"), Reading(id="text"))
     assert table.values.tolist() == [[1, 1, 1, 0.5], [2, 0, 2, 2]]
     assert table.row_ids.tolist() == ["a", "b"]
     with pytest.raises(DataError, match=r"column 'text' \('a' in row 1\)"):
-        read_table(str(tmp_path / "t.parquet"), Reading())
+        read_input(str(tmp_path / "t.parquet"), Reading())
 
 
 def test_missing_values_of_parquet(tmp_path):
     pq.write_table(pa.table({"a": pa.array([1, None])}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="row 2 has no value in column 'a'"):
-        read_table(str(tmp_path / "t.parquet"), Reading())
+        read_input(str(tmp_path / "t.parquet"), Reading())
 
 
 def test_arrays_of_numpy(tmp_path):
     np.save(tmp_path / "images.npy", np.arange(12).reshape(3, 2, 2))
-    assert read_table(str(tmp_path / "images.npy"), Reading()).values.shape == (3, 4)
+    assert read_input(str(tmp_path / "images.npy"), Reading()).values.shape == (3, 4)
     np.savez(tmp_path / "two.npz", X=np.ones((2, 3)), Z=np.ones((2, 4)), y=[0, 1])
     with pytest.raises(DataError, match="has the tables X, Z; choose one with --array"):
-        read_table(str(tmp_path / "two.npz"), Reading())
-    assert read_table(str(tmp_path / "two.npz"), Reading(array="Z")).values.shape == (2, 4)
+        read_input(str(tmp_path / "two.npz"), Reading())
+    assert read_input(str(tmp_path / "two.npz"), Reading(array="Z")).values.shape == (2, 4)
     with pytest.raises(DataError, match="no array 'W'"):
-        read_table(str(tmp_path / "two.npz"), Reading(array="W"))
+        read_input(str(tmp_path / "two.npz"), Reading(array="W"))
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(DataError, match="not a readable NumPy file"):
-        read_table(str(tmp_path / "objects.npy"), Reading())
+        read_input(str(tmp_path / "objects.npy"), Reading())
 
 
 def test_models_get_names_where_there_are_any(tmp_path):
@@ -496,13 +496,13 @@ def test_notes_tell_what_was_guessed(tmp_path, capsys):
     assert capsys.readouterr().err == ""
     for shape, told in (((3, 2, 2), True), ((3, 4), False)):
         np.save(tmp_path / "rows.npy", np.arange(12.0).reshape(shape))
-        read_table(str(tmp_path / "rows.npy"), Reading())
+        read_input(str(tmp_path / "rows.npy"), Reading())
         assert ("each array of shape (2, 2) is one row" in capsys.readouterr().err) == told
 
 
 def test_a_first_column_without_a_name_names_the_rows_of_a_sheet(tmp_path):
     rows = [[None, "a", "b"], ["u", 1, 2], ["v", 3, 4]]
-    table = read_table(workbook(tmp_path / "first.xlsx", One=rows), Reading())
+    table = read_input(workbook(tmp_path / "first.xlsx", One=rows), Reading())
     assert table.names == ("a", "b")
     assert table.row_ids.tolist() == ["u", "v"]
 
@@ -556,7 +556,7 @@ def test_a_table_of_texts_alone_is_refused(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("city,day\nRome,Mon\nOslo,Tue\n")
     with pytest.raises(DataError, match=r"no column of numbers: 'city' is text, 'Rome' in row 1"):
-        read_table(str(path), Reading(), set_aside=True)
+        read_input(str(path), Reading(), set_aside=True)
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
@@ -568,7 +568,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr("vanishing.app.cli.tables.open_table", refuse)
     with pytest.raises(DataError, match=r"data.csv cannot be read: Input/output error"):
-        read_table(str(path), Reading())
+        read_input(str(path), Reading())
 
 
 @pytest.mark.parametrize("delimiter", ["tab", "\\t"])
@@ -579,7 +579,7 @@ def test_tabs_have_a_name(tmp_path, delimiter):
 def test_a_binary_table_without_rows_is_refused(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.float64())}), tmp_path / "none.parquet")
     with pytest.raises(DataError, match=r"none.parquet has no rows; at least one is required"):
-        read_table(str(tmp_path / "none.parquet"), Reading())
+        read_input(str(tmp_path / "none.parquet"), Reading())
 
 
 def test_lines_above_the_header_are_told(tmp_path, capsys):
@@ -590,10 +590,10 @@ def test_lines_above_the_header_are_told(tmp_path, capsys):
 
 def test_a_folder_is_no_table(tmp_path):
     with pytest.raises(DataError, match="is a folder; name a file in it"):
-        read_table(str(tmp_path), Reading())
+        read_input(str(tmp_path), Reading())
 
 
 def test_images_are_rows(tmp_path, capsys):
     np.save(tmp_path / "images.npy", np.arange(24.0).reshape(2, 3, 4))
-    assert read_table(str(tmp_path / "images.npy"), Reading()).values.shape == (2, 12)
+    assert read_input(str(tmp_path / "images.npy"), Reading()).values.shape == (2, 12)
     assert "each array of shape (3, 4) is one row" in capsys.readouterr().err

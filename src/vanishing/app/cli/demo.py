@@ -36,8 +36,8 @@ def demo(
     for name, columns in zip(files, _pump(), strict=False):
         tables.write_table(files[name], columns)
 
-    normal = tables.read_table(files["normal.csv"], Reading(id="time"))
-    new = tables.read_table(files["new.csv"], Reading(id="time"), label="fault", model=normal)
+    normal = tables.read_input(files["normal.csv"], Reading(id="time"))
+    new = tables.read_input(files["new.csv"], Reading(id="time"), label="fault", model=normal)
     detector = models.fit_detector(
         normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
     )

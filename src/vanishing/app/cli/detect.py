@@ -194,11 +194,11 @@ def _read(
     fitted = None if model is None else models.load_model(model)
     normal = None
     if train is not None:
-        normal = tables.read_table(
+        normal = tables.read_input(
             train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
         )
         _note_constants(normal)
-    table = tables.read_table(
+    table = tables.read_input(
         data,
         reading,
         label=label,

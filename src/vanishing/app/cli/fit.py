@@ -71,7 +71,7 @@ def fit(
     _check_options(asked, fitting, threshold, label, save)
     tables.check_inputs([data, contrast])
     tables.check_outputs([save, report], [data, contrast])
-    table = tables.read_table(data, reading, label=label, set_aside=True, gaps="skip")
+    table = tables.read_input(data, reading, label=label, set_aside=True, gaps="skip")
     model = _fit(table, asked, reading, wanted, fitting, threshold, label)
     if save is not None:
         with tables.refusals(save):
@@ -144,7 +144,7 @@ def _fit(
             return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
     other = None
     if asked.contrast is not None:
-        other = tables.read_table(
+        other = tables.read_input(
             asked.contrast, reading, label=label, model=table, secondary=True, gaps="skip"
         )
     return models.fit_equations(table, wanted, fitting, other)
@@ -189,7 +189,7 @@ def score(
     tables.check_outputs([writing.out], [data, model])
     fitted = models.load_model(model)
     gaps: tables.Gaps = "skip" if skip_missing else "refuse"
-    table = tables.read_table(data, reading, model=fitted, gaps=gaps)
+    table = tables.read_input(data, reading, model=fitted, gaps=gaps)
     scores = models.anomaly_scores(fitted, table)
     columns = models.row_column(table, reading.id) | {"score": scores}
     if models.is_detector(fitted):
@@ -225,7 +225,7 @@ def transform(
         kind = models.kind_of(fitted)
         raise ModelError(f"{kind} gives absolute values only; leave --signed out")
     gaps: tables.Gaps = "skip" if skip_missing else "refuse"
-    table = tables.read_table(data, reading, model=fitted, gaps=gaps)
+    table = tables.read_input(data, reading, model=fitted, gaps=gaps)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")

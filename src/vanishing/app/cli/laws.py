@@ -273,7 +273,7 @@ def check_strays(found: Any, table: Any) -> Any:
     """Return a check of the cells alone that are not numbers; laws say what they should be."""
     from vanishing.laws.check import Check, list_texts
 
-    texts = {(each.row - 1, each.column): each.text for each in table.strays}
+    texts = table.stray_texts
     totals = {each.row for each in getattr(found, "totals", ())}  # they are called so
     texts = {cell: text for cell, text in texts.items() if cell[0] not in totals}
     rows = sorted({row for row, _ in texts})
@@ -322,9 +322,9 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
 
 
 def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
-    from vanishing.app.cli.tables import read_table
+    from vanishing.app.cli.tables import read_input
 
-    return read_table(
+    return read_input(
         path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True
     )
 

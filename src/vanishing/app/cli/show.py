@@ -94,7 +94,7 @@ def show(
     fitted = models.load_model(model)
     table = None
     if asked.points is not None:
-        table = tables.read_table(asked.points, reading, model=fitted, gaps="skip")
+        table = tables.read_input(asked.points, reading, model=fitted, gaps="skip")
     if picture is not None:
         _draw(picture, fitted, what, ideal, table)
     if json:
@@ -241,10 +241,10 @@ def export(
         models.refuse_unused(wanted, fitting, reason="the model is already fitted")
         fitted = models.load_model(model)
         if points is not None and target in ("sympy", "latex"):
-            table = tables.read_table(points, reading, model=fitted, gaps="skip")
+            table = tables.read_input(points, reading, model=fitted, gaps="skip")
     else:
         tables.check_inputs([model])
-        table = tables.read_table(model, reading, set_aside=True, gaps="skip")
+        table = tables.read_input(model, reading, set_aside=True, gaps="skip")
         fitted = models.fit_equations(table, wanted, fitting)
         if fitting.robust:
             table = table.keep(models.core(fitted).inlier_mask_)

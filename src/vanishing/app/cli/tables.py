@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -34,7 +35,15 @@ from vanishing.data.csv_files import (
     TableError,
     list_names,
 )
-from vanishing.data.whole_tables import SUFFIXES, Table, no_numbers, open_table, write_columns
+from vanishing.data.source import is_url
+from vanishing.data.whole_tables import (
+    SUFFIXES,
+    Table,
+    make_table,
+    no_numbers,
+    open_table,
+    write_columns,
+)
 
 PIPE = "-"
 
@@ -180,7 +189,7 @@ def _one(raw: OpenTable, text: str, *, lenient: bool) -> int | None:
 # --- From a file or a pipe to a table of finite numbers -------------------------------------------
 
 
-def read_table(
+def read_input(
     path: str,
     reading: Reading,
     *,
@@ -220,29 +229,22 @@ def read_table(
                 f"{opened.where} has {len(features)} columns to use, expected {known_width} "
                 f"as in {_whose(model)}; choose them with --columns"
             )
-        values = opened.numbers(features)
-        if not len(values):
+        is_named = opened.names is not None or bool(aside)
+        table = make_table(opened, features, aside, chosen.id, is_named=is_named)
+        if not len(table):
             raise DataError(f"{opened.where} has no rows; at least one is required")
         tell(opened, opened.number_notes(features))
-        strays = opened.find_strays(features)
-        if strays and not lists_strays:
-            note(f"{opened.where}: {_say_strays(strays)}")
-        is_named = opened.names is not None or bool(aside)
-        names = tuple(opened.shown_names[j] for j in features) if is_named else None
-        table = Table(
-            values,
-            names if model is None else known_names,
-            None if chosen.id is None else opened.texts(chosen.id),
-            aside,
+        if table.strays and not lists_strays:
+            note(f"{opened.where}: {_say_strays(table.strays)}")
+        texts = dict(table.texts)
+        if chosen.id is not None:
+            texts[opened.shown_names[chosen.id]] = table.row_ids
+        table = replace(
+            table,
+            names=table.names if model is None else known_names,
             labels=None if chosen.label is None else opened.texts(chosen.label),
-            where=opened.where,
-            strays=strays,
-            first_line=opened.find_first_line(len(values)),
-            texts={
-                opened.shown_names[j]: opened.texts(j)
-                for j in range(opened.n_columns)
-                if opened.shown_names[j] in {each.name for each in aside} or j == chosen.id
-            },
+            notes=(),
+            texts=texts,
         )
     if gaps == "keep":
         return table
@@ -309,7 +311,7 @@ def _one_character(delimiter: str | None) -> str | None:
 def check_inputs(paths: Sequence[str | None]) -> None:
     """Refuse files that are not there, before any of them is read."""
     for path in paths:
-        if path is None or path == PIPE:
+        if path is None or path == PIPE or is_url(path):
             continue
         try:
             os.stat(path)
@@ -364,16 +366,11 @@ def _whose(model: Any) -> str:
 def _without_sparse_columns(table: Table) -> Table:
     """Leave out columns that are mostly missing, which would cost most rows."""
     is_sparse = np.isnan(table.values).mean(axis=0) > 0.5
-    kept = np.flatnonzero(~is_sparse)
-    if len(kept) in (0, len(is_sparse)):
+    if is_sparse.all() or not is_sparse.any():
         return table
-    names = [table.shown_names[j] for j in np.flatnonzero(is_sparse)]
+    names = list(compress(table.shown_names, is_sparse))
     note(f"{table.where}: {list_names(names)}: mostly missing and left out")
-    return replace(
-        table,
-        values=table.values[:, kept],
-        names=None if table.names is None else tuple(table.names[j] for j in kept),
-    )
+    return table.drop(is_sparse)
 
 
 def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
@@ -394,8 +391,7 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
     what = "no value" if np.isnan(table.values[row, column]) else "an infinite value"
-    place = (int(table.rows[row]), table.shown_names[column])
-    if text := {(each.row, each.column): each.text for each in table.strays}.get(place):
+    if text := table.stray_texts.get((row, table.shown_names[column])):
         what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(

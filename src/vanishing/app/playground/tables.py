@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +54,7 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
     done, and the number of laws found so far.
     """
     read = _read(base64.b64decode(table), most_columns)
+    unsaid = replace(read, notes=())  # the page shows them in words of its own
     last = 0.0
 
     def show(step: str, share: float, found: int, *, now: bool = False) -> None:
@@ -64,33 +65,17 @@ def find_laws(*, table: str, most_columns: int, report: Report) -> dict[str, Any
 
     # No progress before the search begins: a table that is refused has a status of its own.
     with _refusals():
-        laws = discover(read.table, callback=lambda found, share: show("search", share, found))
-    n_laws, n_rows = len(laws), len(read.table)
+        laws = discover(unsaid, callback=lambda found, share: show("search", share, found))
+    n_laws, n_rows = len(laws), len(read)
     show("check", 0.0, n_laws, now=True)
-    check = laws.check(read.table, callback=lambda n: show("check", n / n_rows, n_laws))
+    check = laws.check(unsaid, callback=lambda n: show("check", n / n_rows, n_laws))
     return _describe(read, laws, check)
 
 
 # --- From the bytes of a file to columns ----------------------------------------------------------
 
 
-class ReadTable(NamedTuple):
-    """The numeric columns of a file, and what the page shows of the others.
-
-    All ``columns`` have different names; ``features`` are the numeric ones, and ``texts`` holds the
-    cells of the others. ``named_by`` is the column that names the rows, None where they are counted
-    from 1.
-    """
-
-    table: Table
-    columns: list[str]
-    features: list[int]
-    texts: dict[int, Sequence[str]]
-    named_by: str | None
-    notes: list[str]
-
-
-def _read(content: bytes, most_columns: int) -> ReadTable:
+def _read(content: bytes, most_columns: int) -> Table:
     with _refusals():
         opened = open_table(content, where="the table")
         if opened.n_columns > most_columns:
@@ -127,31 +112,33 @@ def _bad_table(problem: str, remedy: str = "") -> RefusalError:
     )
 
 
-def _take_columns(opened: OpenTable) -> ReadTable:
-    columns, notes = _name_columns(opened)
-    if opened.names is not None:  # None says that the first line holds numbers
-        opened.names = tuple(columns)
+def _take_columns(opened: OpenTable) -> Table:
+    """Read all columns, by names that are all different."""
+    notes = _name_columns(opened)
     table = take_columns(opened)
-    notes = [*(as_sentence(each.with_remedies(REMEDIES)) for each in table.notes), *notes]
-    features = [columns.index(name) for name in table.shown_names]
-    texts: dict[int, Sequence[str]] = {
-        j: opened.texts(j).tolist() for j in range(opened.n_columns) if j not in features
-    }
-    ids: Sequence[str] = [str(row) for row in range(1, len(table) + 1)]
-    named_by = None
-    for j in (*opened.index, *texts):
-        # In place of numbers, if each row has a short name of its own.
-        is_short = all(0 < len(text.strip()) <= LONGEST_FORMULA_NAME for text in texts[j])
-        if is_short and len(set(texts[j])) == len(table):
-            ids, named_by = texts[j], columns[j]
-            break
-    values = np.where(np.isinf(table.values), np.nan, table.values)
-    table = replace(table, values=values, row_ids=np.array(ids, dtype=object), notes=())
-    return ReadTable(table, columns, features, texts, named_by, notes)
+    texts = dict(table.texts)
+    for j in opened.index:
+        texts = {opened.shown_names[j]: table.row_ids, **texts}
+    table = replace(
+        table,
+        values=np.where(np.isinf(table.values), np.nan, table.values),
+        texts=texts,
+    ).tell(*notes)
+    named_by = _find_row_names(table)
+    return replace(table, row_ids=None if named_by is None else texts[named_by])
 
 
-def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
-    """Return a name for each column, all different, and what there is to say about them."""
+def _find_row_names(table: Table) -> str | None:
+    """Return the column of texts, if there is one, that has a short name for each row."""
+    for name, texts in table.texts.items():
+        is_short = all(0 < len(text.strip()) <= LONGEST_FORMULA_NAME for text in texts)
+        if is_short and len(set(texts)) == len(table):
+            return name
+    return None
+
+
+def _name_columns(opened: OpenTable) -> list[str]:
+    """Give each column a name of its own, and return what there is to say about that."""
     notes = []
     names: list[str] = []
     for j, name in enumerate(opened.shown_names):
@@ -161,7 +148,9 @@ def _name_columns(opened: OpenTable) -> tuple[list[str], list[str]]:
         names = [f"column {j + 1}" for j in range(len(names))]
     if twice := [name for name, n in Counter(opened.shown_names).items() if n > 1 and name]:
         notes.append(f"Several columns are called {twice[0]!r}: they are distinguished by number.")
-    return names, notes
+    if opened.names is not None:  # None says that the first line holds numbers
+        opened.names = tuple(names)
+    return notes
 
 
 # --- Columns, as the page of points takes them ----------------------------------------------------
@@ -179,22 +168,23 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     and groups if it has few values: "members" are the places of each row's value among them.
     """
     read = _read(base64.b64decode(table), most_columns)
-    if len(read.features) < 2:
-        (name,) = read.table.shown_names
+    names = read.shown_names
+    if len(names) < 2:
+        (name,) = names
         raise _bad_table(f"Two columns of numbers are needed, but only {name!r} is one")
-    _refuse_huge(read.table)
-    n_rows = len(read.table)
+    _refuse_huge(read)
+    n_rows = len(read)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken
     columns = []
-    for j, name in enumerate(read.columns):
+    for name in read.columns:
         numbers = None
-        if j in read.features:
-            values = read.table.values[rows, read.features.index(j)]
+        if name in names:
+            values = read.values[rows, names.index(name)]
             numbers = [None if np.isnan(value) else value for value in values.tolist()]
             texts = ["" if value is None else as_given(value) for value in numbers]
         else:
-            texts = [_shorten(read.texts[j][row]) for row in rows.tolist()]
+            texts = [_shorten(read.texts[name][row]) for row in rows.tolist()]
         groups = sorted(set(texts))
         if not 1 < len(groups) <= min(MOST_GROUPS, n_taken // 2):
             groups = []
@@ -215,40 +205,41 @@ def _refuse_huge(table: Table) -> None:
 # --- What the page of laws shows ------------------------------------------------------------------
 
 
-def _describe(read: ReadTable, laws: Laws, check: Check) -> dict[str, Any]:
+def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
     check = check.ranked()
     findings = [
         _finding(row, kind, as_sentence(sentence))
         for kind, _, part in check.sections()
         for row, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
-    first = min(MOST_TABLE_ROWS, len(read.table))
+    first = min(MOST_TABLE_ROWS, len(read))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
         "summary": laws.summary(),
         "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
-        "notes": [*read.notes, *(f"{note}." for note in laws.notes)],
-        "nRows": len(read.table),
+        "notes": [
+            *map(as_sentence, read.sentences(REMEDIES)),
+            *(f"{note}." for note in laws.notes),
+        ],
+        "nRows": len(read),
         "nBroken": int(check.broken.sum()),
         "coverage": check.coverage(),
         "nFindings": len(check),
-        "namedBy": read.named_by,
-        "columns": [
-            {"name": name, "isNumber": j in read.features} for j, name in enumerate(read.columns)
-        ],
+        "namedBy": None if read.row_ids is None else _find_row_names(read),
+        "columns": [{"name": name, "isNumber": name in read.shown_names} for name in read.columns],
         "laws": [_law(law, laws) for law in laws],
         "findings": findings,
         "numbers": numbers,
-        "rowNames": [read.table.row_name(row) for row in numbers],
+        "rowNames": [read.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
         "report": _report(read, laws, check),
     }
 
 
-def _report(read: ReadTable, laws: Laws, check: Check) -> str:
+def _report(read: Table, laws: Laws, check: Check) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
-        write_laws_report(path, laws, check, X=read.table, title="Laws of a table")
+        write_laws_report(path, laws, check, X=read, title="Laws of a table")
         return path.read_text(encoding="utf-8")
 
 
@@ -290,19 +281,17 @@ def _fix(fix: Fix) -> dict[str, Any]:
     }
 
 
-def _rows(read: ReadTable, numbers: Sequence[int]) -> list[tuple[str, ...]]:
+def _rows(read: Table, numbers: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the cells of some rows as text."""
     columns: list[Iterable[str]] = []
-    for j, name in enumerate(read.columns):
-        if j in read.texts:
-            columns.append([_shorten(read.texts[j][row]) for row in numbers])
+    strays = read.stray_texts
+    for name in read.columns:
+        if name in read.texts:
+            columns.append([_shorten(read.texts[name][row]) for row in numbers])
         else:
-            written = _write_numbers(read.table.values[numbers, read.features.index(j)])
-            strays = read.table.strays
-            texts = {each.row - 1: each.text for each in strays if each.column == name}
-            columns.append(
-                [_shorten(texts.get(row, text)) for row, text in zip(numbers, written, strict=True)]
-            )
+            written = _write_numbers(read.values[numbers, read.shown_names.index(name)])
+            cells = zip(numbers, written, strict=True)
+            columns.append([_shorten(strays.get((row, name), text)) for row, text in cells])
     return list(zip(*columns, strict=True))
 
 

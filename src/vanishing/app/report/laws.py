@@ -22,6 +22,7 @@ from vanishing.app.report.content import (
 from vanishing.app.report.page import check_folder, write_page
 from vanishing.app.wording import NAMED
 from vanishing.arrays.namespace import FloatArray
+from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import join
 from vanishing.laws.check import Findings
@@ -92,11 +93,11 @@ def _count(check: Any) -> list[tuple[str, str]]:
 def _take_columns(laws: Any, X: Any) -> FloatArray:
     """Return the columns that laws were looked for in: by name, or all of a table without names."""
     table = take_table(X)
-    if len(table.names) == len(laws.names) and not hasattr(X, "columns"):
+    if len(table.shown_names) == len(laws.names) and get_columns(X) is None:
         return table.values
-    if lacking := [name for name in laws.names if name not in table.names]:
+    if lacking := [name for name in laws.names if name not in table.shown_names]:
         raise ValueError(f"X lacks {join(lacking)}; pass a table with the columns of the laws")
-    return table.values[:, [table.names.index(name) for name in laws.names]]
+    return table.values[:, [table.shown_names.index(name) for name in laws.names]]
 
 
 def _laws_section(laws: Any, X: Any) -> list[Element]:
