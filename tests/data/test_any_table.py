@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vanishing import VanishingIdeal, discover
+from vanishing import VanishingIdeal, discover, discover_invariants
 from vanishing.data import TableError, TableSource, as_source, read_table
+from vanishing.data.inputs import make_row_picker
 
 N_ROWS = 60
 
@@ -272,3 +273,28 @@ def test_commands_take_urls(make, tmp_path, capsys):
         assert "gross = net + tax" in capsys.readouterr().out
     assert main(["check", url.removesuffix("s")]) != 0
     assert "has no table 'bill'" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("make", [*EAGER.values(), *LAZY.values()], ids=[*EAGER, *LAZY.keys()])
+def test_trajectories_are_divided_by_a_column(make):
+    angle = np.linspace(0, 6, N_ROWS)
+    radius, run = np.repeat([1.0, 2.0, 3.0], N_ROWS // 3), np.repeat(["a", "b", "c"], N_ROWS // 3)
+    frame = pd.DataFrame({"x": radius * np.cos(angle), "y": radius * np.sin(angle), "run": run})
+    found = discover_invariants(make(frame), "run")
+    assert [str(each) for each in found] == ["x^2 + y^2 = const"]
+    assert found.labels == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("make", URLS.values(), ids=URLS)
+def test_trajectories_of_databases(make, tmp_path):
+    frame = bills().assign(run=np.repeat([1, 2, 3], N_ROWS // 3))
+    frame["gross"] += frame.run
+    found = discover_invariants(make(frame, tmp_path), "run")
+    assert found.labels == ("1", "2", "3")
+
+
+@pytest.mark.parametrize("make", EAGER.values(), ids=EAGER)
+def test_rows_of_frames_are_picked(make):
+    frame = bills()
+    chosen = make_row_picker(make(frame), frame.to_numpy())(np.array([3, 1]))
+    assert np.array_equal(np.asarray(chosen, dtype=float), frame.to_numpy()[[3, 1]])

@@ -16,10 +16,9 @@ from vanishing.data.csv_files import (
     Texts,
     as_numbers,
     find_kinds,
-    import_arrow,
     is_numeric,
 )
-from vanishing.data.source import get_columns
+from vanishing.data.source import get_columns, wrap_frame
 from vanishing.data.written_numbers import CellSummary, decide_decimal, is_number, read_texts
 
 
@@ -198,9 +197,7 @@ def open_frame(X: Any, name: str = "X") -> ColumnFile:
         return ColumnFile(name, None, list(array.T), n_rows=len(array), row_ids=row_ids)
     names = list(map(str, get_columns(X) or []))
     refuse_equal_names(names)
-    frame = narwhals.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, narwhals.DataFrame):  # another library that speaks Arrow
-        frame = narwhals.from_native(import_arrow().table(X), eager_only=True)
+    frame = wrap_frame(X)
     index = narwhals.maybe_get_index(frame)
     row_ids = _make_objects(range(len(frame)) if index is None else index)
     columns = [series.to_native() for series in frame.iter_columns()]

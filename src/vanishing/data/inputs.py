@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
-import narwhals.stable.v2 as narwhals
 import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin
@@ -44,6 +43,7 @@ from vanishing.data.source import (
     have_lost_digits,
     is_lazy,
     is_url,
+    wrap_frame,
 )
 from vanishing.polynomials.monomials import variable_names
 
@@ -599,6 +599,6 @@ def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
     def rows_of(rows: IntArray) -> Any:
         if not is_frame(X):
             return take_rows(table, rows)
-        return narwhals.from_native(X, eager_only=True)[rows].to_native()
+        return wrap_frame(X)[rows].to_native()
 
     return rows_of

@@ -25,6 +25,7 @@ from vanishing.arrays.namespace import (
     BoolArray,
     FloatArray,
     IntArray,
+    import_extra,
     is_array,
     is_from,
     is_on_cpu,
@@ -257,6 +258,15 @@ def is_lazy(data: Any) -> bool:
         return False
     frame = narwhals.from_native(data, pass_through=True, allow_series=True)
     return isinstance(frame, narwhals.LazyFrame)
+
+
+def wrap_frame(data: Any) -> narwhals.DataFrame[Any]:
+    """Return a frame in memory as one of narwhals; as a table of Arrow if that is all it speaks."""
+    frame = narwhals.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, narwhals.DataFrame):
+        return frame
+    arrow = import_extra("pyarrow", extra="io", purpose=f"reading a {type(data).__name__}")
+    return narwhals.from_native(arrow.table(data), eager_only=True)
 
 
 def get_columns(data: Any) -> list[Any] | None:

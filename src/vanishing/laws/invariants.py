@@ -13,11 +13,10 @@ from itertools import product
 from math import comb
 from typing import Annotated, Any
 
-import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.data.source import get_columns
+from vanishing.data.source import get_columns, wrap_frame
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, check_rows
@@ -145,7 +144,7 @@ class Invariants(Equations):
         """
         frame = X
         if set(self.names) <= set(get_columns(X) or ()):
-            frame = narwhals.from_native(X, eager_only=True).select(self.names).to_native()
+            frame = wrap_frame(X).select(self.names).to_native()
         rows = check_rows(frame, self.names)
         values = np.empty((len(rows), len(self.equations)))
         for k, invariant in enumerate(self.equations):

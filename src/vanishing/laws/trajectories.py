@@ -11,14 +11,13 @@ from itertools import compress, product
 from math import comb
 from typing import Any, NamedTuple
 
-import narwhals.stable.v2 as narwhals
 import numpy as np
 from scipy.special import entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.arrays.parameters import check_real
 from vanishing.data.queries import find_query
-from vanishing.data.source import get_columns
+from vanishing.data.source import get_columns, wrap_frame
 from vanishing.data.whole_tables import open_table, take_columns
 from vanishing.laws.candidate import Candidate, measure_coefficients, measure_structure
 from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
@@ -265,7 +264,7 @@ def _take_labels(X: Any, column: str) -> tuple[Any, Any]:
         raise ValueError(
             f"there is no column {column!r} for the groups; there are {', '.join(map(str, names))}"
         )
-    frame = narwhals.from_native(X, eager_only=True)
+    frame = wrap_frame(X)
     return frame.drop(column).to_native(), np.asarray(frame[column].to_numpy())
 
 
