@@ -386,6 +386,8 @@ def _laws_record(found: Any) -> dict[str, Any]:
                 "broken": law.n_broken,
                 "p_value": law.p_value,
                 "columns": list(law.columns),
+                "where": None if law.where is None else str(law.where),
+                "choices": None if law.choices is None else law.choices.tolist(),
                 "terms": [
                     {
                         "powers": powers,

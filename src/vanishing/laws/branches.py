@@ -1,0 +1,491 @@
+"""Laws of few numbers: y = k x with another k for each category, or with one of a few.
+
+Each row keeps one of several equations f = k t that differ in the number k alone: the rate of a tax
+in each country, an hourly wage that changed at a date. ``model.judge`` gives the bits that each
+equation saves in its own rows. What is to be paid in addition is to say which equation a row keeps:
+
+- if a column tells it, once for each of its values, or for each bound between them;
+- otherwise for each row, -log₂ of the share of the rows that keep the same equation.
+
+The cheaper one decides. Rows that keep none of the equations, or another one than their value says,
+are broken.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import (
+    SAME_NUMBER,
+    Candidate,
+    Term,
+    measure_number,
+    measure_structure,
+    predict,
+)
+from vanishing.laws.cells import Cells
+from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
+from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
+from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
+from vanishing.laws.selection import Selection, Told
+from vanishing.levels import ROUNDING, SAME
+
+#: Rows that the numbers k are looked for in: a number that a tenth of them have is seen ten times.
+ROWS_FOR_NUMBERS = 200
+
+
+@dataclass(frozen=True)
+class Form:
+    """Equations f = k t: a column and what it is divided by, or two columns and their difference.
+
+    ``fixed`` are the terms of f with their coefficients, ``free`` is the term t.
+    """
+
+    target: int
+    fixed: tuple[tuple[Term, float], ...]
+    free: Term
+
+    @property
+    def columns(self) -> set[int]:
+        """The columns of the equations."""
+        return {j for term, _ in (*self.fixed, (self.free, 1.0)) for j, _ in term}
+
+    def make(self, number: float) -> Candidate:
+        """Return the equation f = k t with one number."""
+        terms = [*self.fixed, (self.free, -number)] if number else list(self.fixed)
+        return Candidate(tuple(term for term, _ in terms), tuple(value for _, value in terms))
+
+    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return f and t in rows, and by how much rounding may change f; NaN for blanks."""
+        values = cells.values[rows]
+        fixed = Candidate(*zip(*self.fixed, strict=True))
+        parts = fixed.evaluate_terms(values)
+        free = Candidate((self.free,), (1.0,))
+        off = 16 * ROUNDING * np.abs(parts).sum(axis=1)
+        for j in fixed.columns:
+            off = off + np.abs(fixed.differentiate(values, j)) * cells.resolution[j] / 2
+        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
+
+    def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
+        """Return by how much rounding may change t in rows; whole numbers are not rounded."""
+        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
+        units = np.where(cells.resolution < 1, cells.resolution, 0.0)
+        slopes = [np.abs(free.differentiate(values, j)) * units[j] for j, _ in self.free]
+        return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One equation of a form: the rows that keep it, and when it applies; None if that is open."""
+
+    number: float
+    candidate: Candidate
+    bits: float
+    rounded: tuple[int, ...]
+    condition: Condition | None
+    #: The rows that it speaks about.
+    applies: BoolArray
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The equations of a form that pay for themselves together."""
+
+    form: Form
+    branches: tuple[Branch, ...]
+    bits: float
+    broken: BoolArray
+    #: Bits that they save, row by row.
+    gains: FloatArray
+
+    @property
+    def condition_column(self) -> str:
+        """The column that tells which of them a row keeps; empty if none does."""
+        condition = self.branches[0].condition
+        return "" if condition is None else condition.column
+
+
+def find_branches(
+    selection: Selection,
+    names: Sequence[str],
+    columns: Mapping[str, ConditionCells],
+    deadline: float,
+) -> list[Branches]:
+    """Find laws of few numbers among columns left to explain, and add them to what is selected.
+
+    They replace those of the same columns if they say more. ``columns`` are those that may tell
+    which number a row has.
+    """
+    cells = selection.cells
+    divisions: list[Division] = []
+
+    def list_once() -> list[Division]:
+        divisions.extend(list_divisions(columns) if not divisions else ())
+        return divisions
+
+    switches = set(np.flatnonzero(cells.levels.max(axis=0, initial=-1) == 1).tolist())
+    proposed: list[tuple[float, Branches, list[Evidence]]] = []
+    for form in _list_forms(selection):
+        if time.thread_time() > deadline:
+            break
+        among = form.columns | switches
+        rivals = [law for law in selection.laws if among.issuperset(law.candidate.columns)]
+        others = selection.leave_out(*rivals)
+        if others.is_free(form.target, form.columns):
+            dependent = others.find_dependents(form.target) | {form.target}
+            found = _judge_form(form, cells, list_once, {names[j] for j in dependent})
+            if found is not None:
+                lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
+                proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
+    accepted = []
+    for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
+        others = selection.leave_out(*rivals)
+        dependent = others.find_dependents(found.form.target)
+        is_told = found.condition_column in {names[j] for j in dependent}
+        if (
+            more <= ENOUGH_BITS
+            or is_told
+            or not others.is_free(found.form.target, found.form.columns)
+        ):
+            continue
+        selection.laws, selection.known = others.laws, others.known
+        selection.tell(Told(found.form.target, frozenset(found.form.columns), found.gains))
+        accepted.append(found)
+    return accepted
+
+
+def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
+    """Say whether an equation is a product of branches: it holds wherever several of them do."""
+    values = np.random.default_rng(0).permuted(cells.values, axis=0)
+    n_kept = 0
+    for branch in {each.number: each for each in found.branches}.values():
+        values[:, found.form.target] = predict(branch.candidate, values, found.form.target)
+        terms = candidate.evaluate_terms(values)
+        sizes = np.abs(terms).sum(axis=1)
+        known = np.isfinite(sizes)
+        n_kept += bool((np.abs(terms.sum(axis=1)) <= SAME_NUMBER * sizes)[known].all())
+    return n_kept > 1
+
+
+def _list_forms(selection: Selection) -> Iterator[Form]:
+    """Yield forms whose numbers coincide in some rows more often than chance lets them."""
+    cells = selection.cells
+    told = {
+        law.target
+        for law in selection.laws
+        if not (law.broken.any())
+        and (law.candidate.degree == 1 or len(law.candidate.terms) == 2)  # not a product
+    }
+    own = [j for j in cells.varying.tolist() if j not in cells.derived]
+    targets = [j for j in own if j not in told]
+    rows = np.arange(len(cells.values))
+    if len(rows) > ROWS_FOR_NUMBERS:
+        rows = np.linspace(0, len(rows) - 1, ROWS_FOR_NUMBERS).astype(np.intp)
+    n_forms = 0
+    for target in targets:
+        others = [j for j in own if j != target]
+        alone = (((target, 1),), 1.0)
+        forms = [Form(target, (alone,), ((j, 1),)) for j in others]
+        forms += [Form(target, (alone,), multiply(i, j)) for i, j in combinations(others, 2)]
+        forms += [Form(target, (alone, (((j, 1),), -1.0)), ()) for j in others if j < target]
+        for form in forms:
+            n_forms += 1
+            if n_forms > MOST_COMBINATIONS // SOME_ROWS:
+                return
+            if _has_coincidences(form, cells, rows):
+                yield form
+
+
+def _has_coincidences(form: Form, cells: Cells, rows: IntArray) -> bool:
+    """Say whether three rows that rounding hardly changes have the same number."""
+    ratios, errors, _ = _find_ratios(form, cells, rows)
+    if len(ratios) < 3:
+        return False
+    order = np.argsort(ratios)
+    ratios, errors = ratios[order], errors[order]
+    spread = float(np.quantile(ratios, 0.9) - np.quantile(ratios, 0.1))
+    near = ratios[2:] - ratios[:-2] <= errors[2:] + errors[:-2]
+    # Three numbers of n are within an interval of the share s by chance n³ s² / 2 times or less.
+    share = (errors[2:] + errors[:-2]) / max(spread, np.finfo(float).tiny)
+    return bool((near & (share < 1 / len(ratios))).any())
+
+
+def _find_ratios(
+    form: Form, cells: Cells, rows: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the numbers k = f / t of rows, how far off rounding may make them, and the rows."""
+    top, bottom, off = form.measure(cells, rows)
+    with np.errstate(all="ignore"):
+        ratios = top / bottom
+        errors = (off + np.abs(ratios) * form.measure_free(cells, rows)) / np.abs(bottom)
+        errors += ROUNDING * np.abs(ratios)
+    known = np.isfinite(ratios) & np.isfinite(errors)
+    return ratios[known], errors[known], rows[known]
+
+
+def _find_numbers(form: Form, cells: Cells) -> list[float]:
+    """Return the numbers k that several rows have, those that most rows speak for first."""
+    rows = np.arange(len(cells.values))
+    if len(rows) > ROWS_FOR_NUMBERS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_FOR_NUMBERS, replace=False))
+    ratios, errors, rows = _find_ratios(form, cells, rows)
+    alone = -cells.log_alone[rows, form.target]
+    numbers: list[float] = []
+    length = measure_structure(form.make(1.0), cells.count_choices(form.columns))
+    enough = (ENOUGH_BITS + length) * len(rows) / len(cells.values)
+    spread = float(np.quantile(np.abs(ratios), 0.95)) if len(ratios) else 0.0
+    while len(ratios) > 2 and spread:
+        widths = errors[:, None] + errors
+        near = np.abs(ratios[:, None] - ratios) <= widths
+        # A row tells the more about k the smaller the interval is that it leaves.
+        told = np.maximum(-np.log2(2 * np.maximum(widths, np.finfo(float).tiny) / spread), 0.0)
+        told = np.minimum(told, alone)
+        score = np.where(near, told, 0.0).sum(axis=1) - np.diag(told)
+        middle = int(np.argmax(score))
+        members = near[middle] & (told[middle] > 0)
+        if score[middle] < enough or members.sum() < 3:
+            break
+        number = _choose_number(ratios, errors, members, np.diag(told))
+        numbers.append(number)
+        keeps = np.abs(ratios - number) <= errors
+        keeps[middle] = True
+        ratios, errors, alone = ratios[~keeps], errors[~keeps], alone[~keeps]
+    return numbers
+
+
+def _choose_number(
+    ratios: FloatArray, errors: FloatArray, members: BoolArray, told: FloatArray
+) -> float:
+    """Return the number that most ratios allow: the shortest for one of them, or for all."""
+    low, high = (ratios - errors)[members], (ratios + errors)[members]
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+    low, high = np.sort(low), np.sort(high)[::-1]
+    for place in (len(low) - 1, 9 * len(low) // 10):  # nearly all: one may be wrong
+        bounds.append((float(low[place]), float(high[place])))
+    found: list[float] = []
+    for first, last in bounds:
+        if first <= 0 <= last:
+            found.append(0.0)
+        elif first <= last:
+            middle = (first + last) / 2
+            found.append(tidy(middle, (last - first) / 2 / abs(middle)))
+    numbers = np.unique(found)
+    scores = (np.abs(ratios - numbers[:, None]) <= errors) @ told
+    best = numbers[scores >= scores.max() * (1 - SAME)].tolist()
+    return float(min(best, key=lambda number: measure_number(abs(number)) if number else 0.0))
+
+
+def _judge_form(
+    form: Form,
+    cells: Cells,
+    list_divisions: Callable[[], Sequence[Division]],
+    aside: set[str],
+) -> Branches | None:
+    """Return the equations of a form with the cheapest way to tell which one a row keeps.
+
+    Columns that depend on the target tell nothing: they are ``aside``.
+    """
+    numbers = _find_numbers(form, cells)
+    if not numbers:
+        return None
+    everything = np.arange(len(cells.values))
+    top, bottom, off = form.measure(cells, everything)
+    complete = np.isfinite(top) & np.isfinite(bottom)
+    slack = form.measure_free(cells, everything)
+    with np.errstate(invalid="ignore"):
+        fits = np.array(
+            [np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + 1e-9) for k in numbers]
+        ).T
+    # Rows that keep several equations are those of the one that most rows keep.
+    order = np.argsort(-fits.sum(axis=0), kind="stable")
+    numbers, fits = [numbers[b] for b in order], fits[:, order]
+    chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
+    judged = [_judge_number(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
+    able = [b for b, each in enumerate(judged) if each is not None]
+    if not able or all(not numbers[b] for b in able):
+        return None
+    problem = _Problem(
+        form, cells, [numbers[b] for b in able], fits[:, able], complete,
+        [each for each in judged if each is not None],
+    )  # fmt: skip
+    return problem.solve([each for each in list_divisions() if each.column not in aside])
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What an equation saves in its rows, row by row, and what it costs."""
+
+    gains: FloatArray
+    cost: float
+    rounded: tuple[int, ...]
+    candidate: Candidate
+
+
+def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
+    """Judge the equation with one number in the rows that keep it."""
+    candidate = form.make(number)
+    if len(candidate.columns) == 1:  # 0, which the column alone tells about
+        gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
+        return _Judged(gains, measure_number(1.0), (), candidate)
+    first = _find_first(cells, candidate, rows)
+    most = -float(cells.log_alone[first, form.target].sum())
+    if most <= ENOUGH_BITS + measure_structure(candidate, cells.count_choices(form.columns)):
+        return None
+    evidence = judge(candidate, cells, {}, [form.target], excluded=~rows)
+    if evidence is None:
+        return None
+    cost = float(evidence.gains[first].sum()) - evidence.bits
+    gains = np.where(evidence.broken, 0.0, evidence.gains)
+    return _Judged(gains, cost, evidence.rounded, candidate)
+
+
+def _find_first(cells: Cells, candidate: Candidate, rows: BoolArray) -> IntArray:
+    """Return the first of rows that are alike in the columns of a candidate."""
+    places = np.flatnonzero(rows)
+    levels = cells.levels[places][:, list(candidate.columns)]
+    return np.asarray(places[np.unique(levels, axis=0, return_index=True)[1]])
+
+
+@dataclass
+class _Problem:
+    """Which equation each row keeps, and how to tell it in the fewest bits."""
+
+    form: Form
+    cells: Cells
+    numbers: list[float]
+    fits: BoolArray
+    complete: BoolArray
+    judged: list[_Judged]
+
+    def __post_init__(self) -> None:
+        # Different rows of the columns count once, as in ``judge``.
+        self.rows = _find_first(self.cells, self.form.make(1.0), self.complete)
+        self.gains = np.array([each.gains for each in self.judged]).T
+        #: Bits of each row by each equation; a row that does not keep it is broken.
+        self.lost = math.log2(len(self.rows) + 2)
+        self.worth = np.where(self.fits, self.gains, -self.lost)[self.rows]
+        self.costs = np.array([each.cost for each in self.judged])
+
+    def solve(self, divisions: Sequence[Division]) -> Branches | None:
+        """Return the best way to divide the rows among the equations."""
+        best = self._divide_by_chance()
+        for division in divisions:
+            ways = [self._divide_by_values(division)]
+            if division.is_ordered:
+                ways.append(self._divide_by_bounds(division))
+            for found in ways:
+                if found is not None:
+                    found = replace(found, bits=found.bits - math.log2(len(divisions)) - 1)
+                    if best is None or found.bits > best.bits:
+                        best = found
+        return best if best is not None and best.bits > ENOUGH_BITS else None
+
+    def _divide_by_chance(self) -> Branches | None:
+        """Pay for each row to say which equation it keeps."""
+        chosen = np.where(self.fits.any(axis=1), self.fits.argmax(axis=1), -1)
+        broken = self.complete & (chosen < 0)
+        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
+            return None
+        there = chosen[self.rows]
+        shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
+        gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
+        bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
+        branches = tuple(
+            Branch(number, each.candidate, bits, each.rounded, None, self.complete)
+            for number, each in zip(self.numbers, self.judged, strict=True)
+        )
+        return Branches(self.form, branches, bits, broken, self._take_gains(chosen))
+
+    def _take_gains(self, chosen: IntArray) -> FloatArray:
+        """Return the bits of each row by the equation that is chosen for it, -1 for none."""
+        gains = np.where(self.fits, self.gains, 0.0)[np.arange(len(chosen)), chosen]
+        return np.where(chosen >= 0, gains, 0.0)
+
+    def _divide_by_values(self, division: Division) -> Branches | None:
+        """Let each value of a column tell which equation its rows keep, or that they keep none."""
+        n_values = len(division.values)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, len(self.numbers)))
+        np.add.at(sums, levels[levels >= 0], self.worth[levels >= 0])
+        return self._make(division, self._assign(sums), bounds=False)
+
+    def _assign(self, sums: FloatArray) -> IntArray:
+        """Return the best equation of each value, -1 for none; each of them pays for itself."""
+        able = np.ones(sums.shape[1], dtype=bool)
+        while True:
+            told = np.where(able, sums, -np.inf).argmax(axis=1)
+            gains = sums[np.arange(len(sums)), told] - math.log2(able.sum() + 1)
+            told = np.where((gains > 0) & able[told], told, -1)
+            paid = np.array([gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])])
+            poor = able & (paid <= 0) & (paid == paid[able].min(initial=np.inf))
+            if not poor.any() or not (able & ~poor).any():
+                return np.asarray(told)
+            able &= ~poor
+
+    def _divide_by_bounds(self, division: Division) -> Branches | None:
+        """Let bounds between values tell it: the cheapest sequence of equations (Viterbi)."""
+        n_values, n_numbers = len(division.values), len(self.numbers)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
+        np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
+        # A bound is a claim of its own: one wrong row does not make two of them.
+        price = math.log2(n_values) + math.log2(n_numbers + 1) + ENOUGH_BITS
+        total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
+        for i in range(n_values):
+            best = int(np.argmax(total))
+            is_new = total[best] - price > total
+            origins[i] = np.where(is_new, best, np.arange(n_numbers + 1))
+            total = np.where(is_new, total[best] - price, total) + sums[i]
+        told, place = np.empty(n_values, dtype=np.intp), int(np.argmax(total))
+        for i in range(n_values - 1, -1, -1):
+            told[i] = place
+            place = int(origins[i, place])
+        return self._make(division, np.where(told == n_numbers, -1, told), bounds=True)
+
+    def _make(self, division: Division, told: IntArray, *, bounds: bool) -> Branches | None:
+        """Return the equations with their conditions, if these divide the rows."""
+        if len(set(told.tolist())) < 2:
+            return None
+        chosen = np.where(division.levels >= 0, told[division.levels], -1)
+        applies = self.complete & (chosen >= 0)
+        fits = self.fits[np.arange(len(chosen)), chosen]
+        broken = applies & ~fits
+        if not _are_errors(broken, applies, len(self.form.columns)):
+            return None
+        branches, n_values = [], len(told)
+        # A table of the equation of each value, also of those without any; or the bounds.
+        _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
+        prices = -np.log2(counts[which] / n_values)
+        for b in sorted(set(told.tolist()) - {-1}):
+            each, mine = self.judged[b], np.flatnonzero(told == b)
+            parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
+            for i, part in enumerate(parts):
+                price = float(prices[part].sum()) + math.log2(n_values)
+                condition = division.make_condition(part.tolist())
+                if bounds:
+                    price = math.log2(n_values) + math.log2(len(self.numbers) + 1)
+                    condition = division.make_bounds(int(part[0]), int(part[-1]))
+                own = applies & np.isin(division.levels, part)
+                bits = float(self.worth[own[self.rows], b].sum()) - price
+                bits -= 0.0 if i else self.costs[b]
+                branches.append(
+                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition, own)
+                )
+        total = sum(each.bits for each in branches)
+        if not bounds:
+            total -= float(prices[told < 0].sum())
+        return Branches(self.form, tuple(branches), total, broken, self._take_gains(chosen))
+
+
+def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:
+    """Say whether broken rows are rather wrong cells than rows of another kind."""
+    flags = broken[speaking]
+    if not flags.any():
+        return len(flags) > 0
+    n_blocks = int(np.sum(flags[1:] & ~flags[:-1])) + int(flags[0])
+    return are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)
