@@ -13,11 +13,12 @@ are broken.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import rel_entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
@@ -28,15 +29,12 @@ from vanishing.laws.candidate import (
     measure_structure,
     predict,
 )
-from vanishing.laws.cells import Cells
+from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
 from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
 from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
 from vanishing.laws.selection import Selection, Told
-from vanishing.levels import ROUNDING, SAME
-
-#: Rows that the numbers k are looked for in: a number that a tenth of them have is seen ten times.
-ROWS_FOR_NUMBERS = 200
+from vanishing.levels import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
 
 
 def _list_forms(selection: Selection) -> Iterator[Form]:
-    """Yield forms whose numbers coincide in some rows more often than chance lets them."""
+    """Yield the forms of columns that no law tells yet."""
     cells = selection.cells
     told = {
         law.target
@@ -183,9 +181,6 @@ def _list_forms(selection: Selection) -> Iterator[Form]:
     }
     own = [j for j in cells.varying.tolist() if j not in cells.derived]
     targets = [j for j in own if j not in told]
-    rows = np.arange(len(cells.values))
-    if len(rows) > ROWS_FOR_NUMBERS:
-        rows = np.linspace(0, len(rows) - 1, ROWS_FOR_NUMBERS).astype(np.intp)
     n_forms = 0
     for target in targets:
         others = [j for j in own if j != target]
@@ -197,73 +192,67 @@ def _list_forms(selection: Selection) -> Iterator[Form]:
             n_forms += 1
             if n_forms > MOST_COMBINATIONS // SOME_ROWS:
                 return
-            if _has_coincidences(form, cells, rows):
-                yield form
+            yield form
 
 
-def _has_coincidences(form: Form, cells: Cells, rows: IntArray) -> bool:
-    """Say whether three rows that rounding hardly changes have the same number."""
-    ratios, errors, _ = _find_ratios(form, cells, rows)
-    if len(ratios) < 3:
-        return False
-    order = np.argsort(ratios)
-    ratios, errors = ratios[order], errors[order]
-    spread = float(np.quantile(ratios, 0.9) - np.quantile(ratios, 0.1))
-    near = ratios[2:] - ratios[:-2] <= errors[2:] + errors[:-2]
-    # Three numbers of n are within an interval of the share s by chance n³ s² / 2 times or less.
-    share = (errors[2:] + errors[:-2]) / max(spread, np.finfo(float).tiny)
-    return bool((near & (share < 1 / len(ratios))).any())
+class _Ratios:
+    """The numbers k = f / t of the rows that have them, in order, and how far off each may be."""
+
+    def __init__(self, form: Form, cells: Cells) -> None:
+        rows = _find_first(cells, form.columns, np.ones(len(cells.values), dtype=bool))
+        top, bottom, off = form.measure(cells, rows)
+        with np.errstate(all="ignore"):
+            values = top / bottom
+            errors = (off + np.abs(values) * form.measure_free(cells, rows)) / np.abs(bottom)
+            errors += ROUNDING * np.abs(values)
+        known = np.flatnonzero(np.isfinite(values) & np.isfinite(errors))
+        # The better half tells the numbers: the others are compatible with many.
+        known = known[errors[known] <= np.median(errors[known])] if len(known) else known
+        known = known[np.argsort(values[known])]
+        self.values, self.errors = values[known], errors[known]
+        #: Bits that an equation needs to pay for itself.
+        length = measure_structure(form.make(1.0), cells.count_choices(form.columns))
+        self.enough = ENOUGH_BITS + length
+
+    def score(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return how many bits the rows near each save beside their neighbors, and which they are.
+
+        If k of m neighboring rows are within a part p of their range, that saves m times the
+        divergence of k / m from p.
+        """
+        n_rows = len(self.values)
+        first = np.searchsorted(self.values, self.values - 2 * self.errors, side="left")
+        last = np.searchsorted(self.values, self.values + 2 * self.errors, side="right")
+        n_near = last - first
+        reach = math.isqrt(n_rows) // 2 + 1
+        low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n_rows) - 1
+        n_around = high - low + 1
+        widths = np.maximum(self.values[high] - self.values[low], np.finfo(float).tiny)
+        # Rounding moves the rows at both ends, too.
+        part = np.clip(6 * self.errors / widths, LEAST_PROBABILITY, 1.0)
+        share = n_near / n_around
+        bits = rel_entr(share, part) + rel_entr(1 - share, 1 - part)
+        bits = np.where(share > part, n_around * bits / math.log(2), 0.0)
+        return bits, first, last
+
+    def find_numbers(self) -> Iterator[float]:
+        """Yield numbers that several rows have, those that most rows speak for first."""
+        bits, first, last = self.score()
+        bits[last - first < 3] = 0.0
+        while len(bits) and bits.max() >= self.enough:
+            middle = int(np.argmax(bits))
+            members = slice(first[middle], last[middle])
+            number = _choose_number(self.values[members], self.errors[members])
+            yield number
+            bits[np.abs(self.values - number) <= self.errors] = 0.0
+            bits[middle] = 0.0
 
 
-def _find_ratios(
-    form: Form, cells: Cells, rows: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the numbers k = f / t of rows, how far off rounding may make them, and the rows."""
-    top, bottom, off = form.measure(cells, rows)
-    with np.errstate(all="ignore"):
-        ratios = top / bottom
-        errors = (off + np.abs(ratios) * form.measure_free(cells, rows)) / np.abs(bottom)
-        errors += ROUNDING * np.abs(ratios)
-    known = np.isfinite(ratios) & np.isfinite(errors)
-    return ratios[known], errors[known], rows[known]
-
-
-def _find_numbers(form: Form, cells: Cells) -> list[float]:
-    """Return the numbers k that several rows have, those that most rows speak for first."""
-    rows = np.arange(len(cells.values))
-    if len(rows) > ROWS_FOR_NUMBERS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, ROWS_FOR_NUMBERS, replace=False))
-    ratios, errors, rows = _find_ratios(form, cells, rows)
-    alone = -cells.log_alone[rows, form.target]
-    numbers: list[float] = []
-    length = measure_structure(form.make(1.0), cells.count_choices(form.columns))
-    enough = (ENOUGH_BITS + length) * len(rows) / len(cells.values)
-    spread = float(np.quantile(np.abs(ratios), 0.95)) if len(ratios) else 0.0
-    while len(ratios) > 2 and spread:
-        widths = errors[:, None] + errors
-        near = np.abs(ratios[:, None] - ratios) <= widths
-        # A row tells the more about k the smaller the interval is that it leaves.
-        told = np.maximum(-np.log2(2 * np.maximum(widths, np.finfo(float).tiny) / spread), 0.0)
-        told = np.minimum(told, alone)
-        score = np.where(near, told, 0.0).sum(axis=1) - np.diag(told)
-        middle = int(np.argmax(score))
-        members = near[middle] & (told[middle] > 0)
-        if score[middle] < enough or members.sum() < 3:
-            break
-        number = _choose_number(ratios, errors, members, np.diag(told))
-        numbers.append(number)
-        keeps = np.abs(ratios - number) <= errors
-        keeps[middle] = True
-        ratios, errors, alone = ratios[~keeps], errors[~keeps], alone[~keeps]
-    return numbers
-
-
-def _choose_number(
-    ratios: FloatArray, errors: FloatArray, members: BoolArray, told: FloatArray
-) -> float:
+def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
     """Return the number that most ratios allow: the shortest for one of them, or for all."""
-    low, high = (ratios - errors)[members], (ratios + errors)[members]
-    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+    low, high = ratios - errors, ratios + errors
+    surest = np.argsort(errors)[: math.isqrt(len(errors)) + 1]
+    bounds = list(zip(low[surest].tolist(), high[surest].tolist(), strict=True))
     low, high = np.sort(low), np.sort(high)[::-1]
     for place in (len(low) - 1, 9 * len(low) // 10):  # nearly all: one may be wrong
         bounds.append((float(low[place]), float(high[place])))
@@ -275,8 +264,8 @@ def _choose_number(
             middle = (first + last) / 2
             found.append(tidy(middle, (last - first) / 2 / abs(middle)))
     numbers = np.unique(found)
-    scores = (np.abs(ratios - numbers[:, None]) <= errors) @ told
-    best = numbers[scores >= scores.max() * (1 - SAME)].tolist()
+    scores = (np.abs(ratios - numbers[:, None]) <= errors).sum(axis=1)
+    best = numbers[scores == scores.max()].tolist()
     return float(min(best, key=lambda number: measure_number(abs(number)) if number else 0.0))
 
 
@@ -290,7 +279,7 @@ def _judge_form(
 
     Columns that depend on the target tell nothing: they are ``aside``.
     """
-    numbers = _find_numbers(form, cells)
+    numbers = list(_Ratios(form, cells).find_numbers())
     if not numbers:
         return None
     everything = np.arange(len(cells.values))
@@ -305,15 +294,20 @@ def _judge_form(
     order = np.argsort(-fits.sum(axis=0), kind="stable")
     numbers, fits = [numbers[b] for b in order], fits[:, order]
     chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
-    judged = [_judge_number(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
-    able = [b for b, each in enumerate(judged) if each is not None]
-    if not able or all(not numbers[b] for b in able):
-        return None
-    problem = _Problem(
-        form, cells, [numbers[b] for b in able], fits[:, able], complete,
-        [each for each in judged if each is not None],
-    )  # fmt: skip
-    return problem.solve([each for each in list_divisions() if each.column not in aside])
+    divisions = [each for each in list_divisions() if each.column not in aside]
+    for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
+        judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
+        able = [b for b, each in enumerate(judged) if each is not None]
+        if not able or all(not numbers[b] for b in able):
+            return None
+        problem = _Problem(
+            form, cells, [numbers[b] for b in able], fits[:, able], complete,
+            [each for each in judged if each is not None],
+        )  # fmt: skip
+        found = problem.solve(divisions)
+        if found is None:
+            return None
+    return found
 
 
 @dataclass(frozen=True)
@@ -326,16 +320,24 @@ class _Judged:
     candidate: Candidate
 
 
+def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
+    """Return at least the bits that ``_judge_number`` gives."""
+    candidate = form.make(number)
+    gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
+    cost = measure_structure(candidate, cells.count_choices(form.columns)) if number else 1.0
+    first = _find_first(cells, candidate.columns, rows)
+    if gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
+        return None
+    return _Judged(gains, cost, (), candidate)
+
+
 def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
     """Judge the equation with one number in the rows that keep it."""
     candidate = form.make(number)
     if len(candidate.columns) == 1:  # 0, which the column alone tells about
         gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
         return _Judged(gains, measure_number(1.0), (), candidate)
-    first = _find_first(cells, candidate, rows)
-    most = -float(cells.log_alone[first, form.target].sum())
-    if most <= ENOUGH_BITS + measure_structure(candidate, cells.count_choices(form.columns)):
-        return None
+    first = _find_first(cells, candidate.columns, rows)
     evidence = judge(candidate, cells, {}, [form.target], excluded=~rows)
     if evidence is None:
         return None
@@ -344,11 +346,12 @@ def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     return _Judged(gains, cost, evidence.rounded, candidate)
 
 
-def _find_first(cells: Cells, candidate: Candidate, rows: BoolArray) -> IntArray:
-    """Return the first of rows that are alike in the columns of a candidate."""
-    places = np.flatnonzero(rows)
-    levels = cells.levels[places][:, list(candidate.columns)]
-    return np.asarray(places[np.unique(levels, axis=0, return_index=True)[1]])
+def _find_first(cells: Cells, columns: Collection[int], rows: BoolArray) -> IntArray:
+    """Return the first of rows that are alike in some columns."""
+    places, codes = np.flatnonzero(rows), np.zeros(int(rows.sum()), dtype=np.intp)
+    for j in columns:
+        codes = np.unique(codes * len(rows) + cells.levels[places, j] + 1, return_inverse=True)[1]
+    return np.asarray(places[np.unique(codes, return_index=True)[1]])
 
 
 @dataclass
@@ -364,7 +367,7 @@ class _Problem:
 
     def __post_init__(self) -> None:
         # Different rows of the columns count once, as in ``judge``.
-        self.rows = _find_first(self.cells, self.form.make(1.0), self.complete)
+        self.rows = _find_first(self.cells, self.form.columns, self.complete)
         self.gains = np.array([each.gains for each in self.judged]).T
         #: Bits of each row by each equation; a row that does not keep it is broken.
         self.lost = math.log2(len(self.rows) + 2)
@@ -373,7 +376,7 @@ class _Problem:
 
     def solve(self, divisions: Sequence[Division]) -> Branches | None:
         """Return the best way to divide the rows among the equations."""
-        best = self._divide_by_chance()
+        best, least = self._divide_by_chance()
         for division in divisions:
             ways = [self._divide_by_values(division)]
             if division.is_ordered:
@@ -381,25 +384,28 @@ class _Problem:
             for found in ways:
                 if found is not None:
                     found = replace(found, bits=found.bits - math.log2(len(divisions)) - 1)
-                    if best is None or found.bits > best.bits:
+                    # What tells it for each row by itself tells nothing about other rows.
+                    if found.bits > least + ENOUGH_BITS and (
+                        best is None or found.bits > best.bits
+                    ):
                         best = found
         return best if best is not None and best.bits > ENOUGH_BITS else None
 
-    def _divide_by_chance(self) -> Branches | None:
-        """Pay for each row to say which equation it keeps."""
+    def _divide_by_chance(self) -> tuple[Branches | None, float]:
+        """Pay for each row to say which equation it keeps; also return the bits with exceptions."""
         chosen = np.where(self.fits.any(axis=1), self.fits.argmax(axis=1), -1)
         broken = self.complete & (chosen < 0)
-        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
-            return None
         there = chosen[self.rows]
         shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
         gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
         bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
+        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
+            return None, bits
         branches = tuple(
             Branch(number, each.candidate, bits, each.rounded, None, self.complete)
             for number, each in zip(self.numbers, self.judged, strict=True)
         )
-        return Branches(self.form, branches, bits, broken, self._take_gains(chosen))
+        return Branches(self.form, branches, bits, broken, self._take_gains(chosen)), bits
 
     def _take_gains(self, chosen: IntArray) -> FloatArray:
         """Return the bits of each row by the equation that is chosen for it, -1 for none."""
@@ -435,6 +441,10 @@ class _Problem:
         np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
         # A bound is a claim of its own: one wrong row does not make two of them.
         price = math.log2(n_values) + math.log2(n_numbers + 1) + ENOUGH_BITS
+        before = np.cumsum(sums[:, :-1], axis=0) - sums[:, :-1]
+        longest = before + sums[:, :-1] - np.minimum.accumulate(before, axis=0)
+        if (longest.max(axis=0) <= self.costs + price).all():
+            return None  # no part of the rows pays for an equation
         total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
         for i in range(n_values):
             best = int(np.argmax(total))
