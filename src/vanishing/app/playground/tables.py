@@ -255,9 +255,11 @@ def _report(laws: Laws, check: Check) -> str:
 
 
 def _law(law: Law) -> dict[str, Any]:
-    left, right = law.sides
+    # One of several numbers is written as a text: tax/net is 0, 0.07 or 0.19.
+    left, right = ([], []) if law.choices is not None else law.sides
     return {
         "text": str(law),
+        "where": "" if law.where is None else str(law.where),
         "left": [_term(term) for term in left],
         "right": [_term(term) for term in right],
         "columns": law.columns,
