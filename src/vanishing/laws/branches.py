@@ -206,45 +206,49 @@ class _Ratios:
             errors = (off + np.abs(values) * form.measure_free(cells, rows)) / np.abs(bottom)
             errors += ROUNDING * np.abs(values)
         known = np.flatnonzero(np.isfinite(values) & np.isfinite(errors))
-        # The better half tells the numbers: the others are compatible with many.
-        known = known[errors[known] <= np.median(errors[known])] if len(known) else known
         known = known[np.argsort(values[known])]
         self.values, self.errors = values[known], errors[known]
         #: Bits that an equation needs to pay for itself.
         length = measure_structure(form.make(1.0), cells.count_choices(form.columns))
         self.enough = ENOUGH_BITS + length
 
-    def score(self) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return how many bits the rows near each save beside their neighbors, and which they are.
+    def agree(self, number: float) -> BoolArray:
+        """Say which rows may have a number."""
+        return np.asarray(np.abs(self.values - number) <= self.errors)
+
+    def score(self, rows: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return how many bits the rows near each save beside their neighbors, and where they are.
 
         If k of m neighboring rows are within a part p of their range, that saves m times the
         divergence of k / m from p.
         """
-        n_rows = len(self.values)
-        first = np.searchsorted(self.values, self.values - 2 * self.errors, side="left")
-        last = np.searchsorted(self.values, self.values + 2 * self.errors, side="right")
+        values, errors = self.values[rows], self.errors[rows]
+        n_rows = len(values)
+        first = np.searchsorted(values, values - 2 * errors, side="left")
+        last = np.searchsorted(values, values + 2 * errors, side="right")
         n_near = last - first
         reach = math.isqrt(n_rows) // 2 + 1
         low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n_rows) - 1
         n_around = high - low + 1
-        widths = np.maximum(self.values[high] - self.values[low], np.finfo(float).tiny)
+        widths = np.maximum(values[high] - values[low], np.finfo(float).tiny)
         # Rounding moves the rows at both ends, too.
-        part = np.clip(6 * self.errors / widths, LEAST_PROBABILITY, 1.0)
+        part = np.clip(6 * errors / widths, LEAST_PROBABILITY, 1.0)
         share = n_near / n_around
         bits = rel_entr(share, part) + rel_entr(1 - share, 1 - part)
         bits = np.where(share > part, n_around * bits / math.log(2), 0.0)
         return bits, first, last
 
-    def find_numbers(self) -> Iterator[float]:
-        """Yield numbers that several rows have, those that most rows speak for first."""
-        bits, first, last = self.score()
+    def find_numbers(self, rows: BoolArray) -> Iterator[float]:
+        """Yield numbers that several of some rows have, those that most of them speak for first."""
+        values, errors = self.values[rows], self.errors[rows]
+        bits, first, last = self.score(rows)
         bits[last - first < 3] = 0.0
         while len(bits) and bits.max() >= self.enough:
             middle = int(np.argmax(bits))
             members = slice(first[middle], last[middle])
-            number = _choose_number(self.values[members], self.errors[members])
+            number = _choose_number(values[members], errors[members])
             yield number
-            bits[np.abs(self.values - number) <= self.errors] = 0.0
+            bits[self.agree(number)[rows]] = 0.0
             bits[middle] = 0.0
 
 
@@ -279,9 +283,12 @@ def _judge_form(
 
     Columns that depend on the target tell nothing: they are ``aside``.
     """
-    numbers = list(_Ratios(form, cells).find_numbers())
+    ratios = _Ratios(form, cells)
+    # Those that are known best tell the numbers: the others are compatible with many.
+    numbers = list(ratios.find_numbers(ratios.errors <= np.median(ratios.errors)))
     if not numbers:
         return None
+    numbers += ratios.find_numbers(~np.any([ratios.agree(each) for each in numbers], axis=0))
     everything = np.arange(len(cells.values))
     top, bottom, off = form.measure(cells, everything)
     complete = np.isfinite(top) & np.isfinite(bottom)
@@ -298,7 +305,7 @@ def _judge_form(
     for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
         judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
         able = [b for b, each in enumerate(judged) if each is not None]
-        if not able or all(not numbers[b] for b in able):
+        if not able:
             return None
         problem = _Problem(
             form, cells, [numbers[b] for b in able], fits[:, able], complete,
@@ -439,11 +446,12 @@ class _Problem:
         levels = division.levels[self.rows]
         sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
         np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
-        # A bound is a claim of its own: one wrong row does not make two of them.
-        price = math.log2(n_values) + math.log2(n_numbers + 1) + ENOUGH_BITS
+        # Each equation after a bound is a claim: one wrong row does not make two of them.
+        price = np.full(n_numbers + 1, math.log2(n_values) + math.log2(n_numbers + 1))
+        price[:-1] += ENOUGH_BITS
         before = np.cumsum(sums[:, :-1], axis=0) - sums[:, :-1]
         longest = before + sums[:, :-1] - np.minimum.accumulate(before, axis=0)
-        if (longest.max(axis=0) <= self.costs + price).all():
+        if (longest.max(axis=0) <= self.costs + price[:-1]).all():
             return None  # no part of the rows pays for an equation
         total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
         for i in range(n_values):

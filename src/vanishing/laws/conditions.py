@@ -100,7 +100,8 @@ class Division(NamedTuple):
 
     def make_condition(self, chosen: Sequence[int]) -> Condition:
         """Return the condition that a row has one of some values."""
-        return Condition(self.column, tuple(self.values[i] for i in chosen), self.part)
+        values = sorted((self.values[i] for i in chosen), key=_sort_value)
+        return Condition(self.column, tuple(values), self.part)
 
     def make_bounds(self, first: int, last: int) -> Condition:
         """Return the condition that a row is from one value on and up to another one."""
@@ -109,12 +110,18 @@ class Division(NamedTuple):
         return Condition(self.column, low=low, high=high)
 
 
+def _sort_value(value: str) -> tuple[int, int, str]:
+    """Return a key by which months, weekdays and codes come in their usual order."""
+    day = WEEKDAYS.index(value) if value in WEEKDAYS else 0
+    return day, len(value) if value.isdecimal() else 0, value
+
+
 def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
     """Yield what may divide the rows of a table: columns, and the parts of their dates."""
     for name, cells in columns.items():
         numbers = _measure(cells)
         yield from _divide(name, "", _write_values(cells), numbers)
-        if numbers is not None and not isinstance(cells, np.ndarray):
+        if numbers is not None and numbers is not cells:
             for part in PARTS_OF_DATES:
                 yield from _divide(name, part, _write_values(cells, part), None)
 
