@@ -199,7 +199,7 @@ def make_null(number: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng([seed, 99, number])
     n_rows = int(rng.integers(40, 401))
     country = rng.choice(COUNTRIES, n_rows)
-    means = dict(zip(COUNTRIES, rng.uniform(50, 500, len(COUNTRIES)), strict=True))
+    means = {each: rng.uniform(50, 500, 3) for each in COUNTRIES}
     way = number % 4
     if way == 0:
         numbers = np.round(np.cumsum(rng.normal(0, 10, (n_rows, 3)), axis=0) + 500, 2)
@@ -208,7 +208,7 @@ def make_null(number: int, seed: int) -> pd.DataFrame:
     elif way == 2:
         numbers = rng.integers(1, int(rng.integers(5, 200)), (n_rows, 3))
     else:
-        mean = np.array([means[each] for each in country])[:, None]
+        mean = np.array([means[each] for each in country])
         numbers = np.round(mean * rng.lognormal(0, 0.1, (n_rows, 3)), 2)
     days = np.datetime64("2020-01-01") + np.sort(rng.integers(0, 1100, n_rows))
     columns = {"date": days.astype(str), "country": country, "a": numbers[:, 0]}
