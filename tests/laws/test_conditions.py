@@ -1,11 +1,14 @@
 """Laws that hold under a condition, and laws of few numbers."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import vanishing
 from vanishing import discover
+from vanishing.app.cli import main
 
 RATES = {"DE": 0.19, "FR": 0.07, "CH": 0.0}
 
@@ -88,3 +91,73 @@ def test_a_file_gives_the_same_laws(invoices, tmp_path):
     laws = discover(path)
     assert [str(law) for law in laws] == [str(law) for law in discover(invoices)]
     assert laws.check(path).broken.sum() == 1
+
+
+def test_the_order_of_rows_does_not_matter(invoices):
+    rng = np.random.default_rng(3)
+    frame = invoices.assign(number=[f"R-{i}" for i in range(120)], weight=rng.normal(size=120))
+    shuffled = frame.sample(frac=1, random_state=0).reset_index(drop=True)
+    assert {str(law) for law in discover(shuffled)} == {str(law) for law in discover(invoices)}
+
+
+def test_a_truth_value_is_a_condition(invoices):
+    is_reduced = invoices.country == "FR"
+    frame = invoices[["net"]].assign(reduced=is_reduced)
+    frame["tax"] = np.round(frame.net * np.where(is_reduced, 0.07, 0.19), 2)
+    assert {str(law) for law in discover(frame)} == {
+        "tax = 0.07*net where reduced = 1",
+        "tax = 0.19*net where reduced = 0",
+    }
+
+
+def test_a_weekday_is_a_condition():
+    rng = np.random.default_rng(4)
+    days = pd.date_range("2024-01-01", periods=200)
+    hours = np.round(rng.uniform(1, 12, 200), 2)
+    pay = np.round(hours * np.where(days.day_of_week >= 5, 45.0, 30.0), 2)
+    laws = discover(pd.DataFrame({"day": days, "hours": hours, "pay": pay}))
+    assert {str(law) for law in laws} == {
+        "pay = 45*hours where weekday of day = Saturday or Sunday",
+        "pay = 30*hours where weekday of day = Monday, Tuesday, Wednesday, Thursday or Friday",
+    }
+
+
+def test_a_number_of_its_own_for_each_row_is_no_law(invoices):
+    rng = np.random.default_rng(5)
+    frame = invoices.assign(tax=np.round(invoices.net * rng.uniform(0, 0.3, 120), 2))
+    frame["invoice"] = [f"R-{i}" for i in range(120)]
+    assert len(discover(frame)) == 0
+
+
+def test_residuals_are_missing_where_a_law_says_nothing(invoices):
+    laws = discover(invoices)
+    residuals = laws.residuals(invoices)
+    for k, law in enumerate(laws):
+        spoken = invoices.country == law.where.values[0]
+        assert (residuals.iloc[:, k].notna() == spoken).all()
+
+
+def test_a_running_balance_beside_a_condition(invoices):
+    frame = invoices.assign(balance=np.round(500 + invoices.net.cumsum(), 2))
+    laws = discover(frame)
+    assert "balance = previous balance + net" in {str(law) for law in laws}
+    assert "tax = 0.19*net where country = DE" in {str(law) for law in laws}
+    wrong = frame.copy()
+    wrong.loc[50, "balance"] += 100
+    assert np.flatnonzero(laws.check(wrong).broken).tolist() == [1, 50]
+
+
+@pytest.mark.parametrize("columns", [["net", "tax", "country"], ["net", "tax"]])
+def test_the_command_line_and_the_report_show_conditions(columns, invoices, tmp_path, capsys):
+    path, report = tmp_path / "invoices.csv", tmp_path / "report.html"
+    invoices[columns].to_csv(path, index=False)
+    assert main(["laws", str(path), "--json", "--report", str(report)]) == 0
+    found = json.loads(capsys.readouterr().out)["laws"]
+    text = report.read_text(encoding="utf-8")
+    assert all(law["text"].split("*")[0] in text for law in found)
+    if "country" in columns:
+        assert {law["where"] for law in found} == {f"country = {each}" for each in RATES}
+        assert "where country = DE" in text
+    else:
+        assert sorted(-ratio for _, ratio in found[0]["choices"]) == [0, 0.07, 0.19]
+        assert "tax/net is 0, 0.07 or 0.19" in text

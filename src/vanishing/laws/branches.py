@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, islice
 
 import numpy as np
 from scipy.special import rel_entr
@@ -171,28 +171,26 @@ def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
 
 
 def _list_forms(selection: Selection) -> Iterator[Form]:
-    """Yield the forms of columns that no law tells yet."""
+    """Return the forms of columns that no law tells yet, the simple ones first."""
     cells = selection.cells
     told = {
         law.target
         for law in selection.laws
-        if not (law.broken.any())
+        if not law.broken.any()
         and (law.candidate.degree == 1 or len(law.candidate.terms) == 2)  # not a product
     }
     own = [j for j in cells.varying.tolist() if j not in cells.derived]
     targets = [j for j in own if j not in told]
-    n_forms = 0
-    for target in targets:
-        others = [j for j in own if j != target]
-        alone = (((target, 1),), 1.0)
-        forms = [Form(target, (alone,), ((j, 1),)) for j in others]
-        forms += [Form(target, (alone,), multiply(i, j)) for i, j in combinations(others, 2)]
-        forms += [Form(target, (alone, (((j, 1),), -1.0)), ()) for j in others if j < target]
-        for form in forms:
-            n_forms += 1
-            if n_forms > MOST_COMBINATIONS // SOME_ROWS:
-                return
-            yield form
+    alone = {j: (((j, 1),), 1.0) for j in targets}
+    ratios = (Form(y, (alone[y],), ((x, 1),)) for y in targets for x in own if x != y)
+    changes = (Form(y, (alone[y], (((x, 1),), -1.0)), ()) for y in targets for x in own if x < y)
+    products = (
+        Form(y, (alone[y],), multiply(i, j))
+        for y in targets
+        for i, j in combinations(own, 2)
+        if y not in (i, j)
+    )
+    return islice(chain(ratios, changes, products), MOST_COMBINATIONS // SOME_ROWS)
 
 
 class _Ratios:
