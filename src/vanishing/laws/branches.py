@@ -79,15 +79,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Branch:
-    """One equation of a form: the rows that keep it, and when it applies; None if that is open."""
+    """One equation of a form, and the rows that it speaks about; None if any row may keep it."""
 
     number: float
     candidate: Candidate
     bits: float
     rounded: tuple[int, ...]
     condition: Condition | None
-    #: The rows that it speaks about.
-    applies: BoolArray
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,6 @@ class Branches:
     form: Form
     branches: tuple[Branch, ...]
     bits: float
-    broken: BoolArray
     #: Bits that they save, row by row.
     gains: FloatArray
 
@@ -293,7 +290,10 @@ def _judge_form(
     slack = form.measure_free(cells, everything)
     with np.errstate(invalid="ignore"):
         fits = np.array(
-            [np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + 1e-9) for k in numbers]
+            [
+                np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + SAME_NUMBER)
+                for k in numbers
+            ]
         ).T
     # Rows that keep several equations are those of the one that most rows keep.
     order = np.argsort(-fits.sum(axis=0), kind="stable")
@@ -407,10 +407,10 @@ class _Problem:
         if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
             return None, bits
         branches = tuple(
-            Branch(number, each.candidate, bits, each.rounded, None, self.complete)
+            Branch(number, each.candidate, bits, each.rounded, None)
             for number, each in zip(self.numbers, self.judged, strict=True)
         )
-        return Branches(self.form, branches, bits, broken, self._take_gains(chosen)), bits
+        return Branches(self.form, branches, bits, self._take_gains(chosen)), bits
 
     def _take_gains(self, chosen: IntArray) -> FloatArray:
         """Return the bits of each row by the equation that is chosen for it, -1 for none."""
@@ -490,12 +490,12 @@ class _Problem:
                 bits = float(self.worth[own[self.rows], b].sum()) - price
                 bits -= 0.0 if i else self.costs[b]
                 branches.append(
-                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition, own)
+                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition)
                 )
         total = sum(each.bits for each in branches)
         if not bounds:
             total -= float(prices[told < 0].sum())
-        return Branches(self.form, tuple(branches), total, broken, self._take_gains(chosen))
+        return Branches(self.form, tuple(branches), total, self._take_gains(chosen))
 
 
 def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:

@@ -48,6 +48,10 @@ class Condition:
     low: str = ""
     high: str = ""
 
+    def __post_init__(self) -> None:
+        if self.part not in ("", *PARTS_OF_DATES) or not (self.values or self.low or self.high):
+            raise ValueError(f"there is no condition of {self.part!r} without values or bounds")
+
     def holds(self, cells: ConditionCells) -> BoolArray:
         """Say in which rows the condition holds; not in those that lack the cell.
 

@@ -290,9 +290,10 @@ class Laws(Equations):
         Returns
         -------
         list of SymPy expressions
-            From each law that names the column, those that SymPy finds. Numbers have the digits
-            that they have in the laws; ``Law.expression`` has all of them. If a formula is a
-            fraction with such numbers, the first term of its denominator has the coefficient 1.
+            From each law that names the column, those that SymPy finds; of a law that holds under a
+            condition, without it. Numbers have the digits that they have in the laws;
+            ``Law.expression`` has all of them. If a formula is a fraction with such numbers, the
+            first term of its denominator has the coefficient 1.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
