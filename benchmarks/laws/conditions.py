@@ -87,6 +87,7 @@ class Kind:
         elif self.name == "size":
             branch = np.searchsorted(self.cut * 60 // 1100, quantity, side="right")
         elif self.name == "only some":
+            self.rates[0] = max(self.rates[0], min(RATES[1:]))  # 0 alone is no law
             level = rng.integers(0, 4, n_rows)
             columns["kind"] = np.array(["a", "b", "c", "d"])[level]
             branch = np.where(level == 0, 0, -1)

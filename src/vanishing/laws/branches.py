@@ -133,7 +133,8 @@ def find_branches(
         others = selection.leave_out(*rivals)
         if others.is_free(form.target, form.columns):
             dependent = others.find_dependents(form.target) | {form.target}
-            found = _judge_form(form, cells, list_once, {names[j] for j in dependent})
+            aside = {names[j] for j in dependent}
+            found = _judge_form(form, cells, list_once, names, aside)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
@@ -272,6 +273,7 @@ def _judge_form(
     form: Form,
     cells: Cells,
     list_divisions: Callable[[], Sequence[Division]],
+    names: Sequence[str],
     aside: set[str],
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
@@ -303,11 +305,12 @@ def _judge_form(
     for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
         judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
         able = [b for b, each in enumerate(judged) if each is not None]
-        if not able:
+        if not able or all(not numbers[b] for b in able):
             return None
         problem = _Problem(
             form, cells, [numbers[b] for b in able], fits[:, able], complete,
             [each for each in judged if each is not None],
+            {names[j] for j in form.columns - {form.target}},
         )  # fmt: skip
         found = problem.solve(divisions)
         if found is None:
@@ -369,6 +372,8 @@ class _Problem:
     fits: BoolArray
     complete: BoolArray
     judged: list[_Judged]
+    #: Names of the columns beside the target.
+    sizes: set[str]
 
     def __post_init__(self) -> None:
         # Different rows of the columns count once, as in ``judge``.
@@ -383,8 +388,9 @@ class _Problem:
         """Return the best way to divide the rows among the equations."""
         best, least = self._divide_by_chance()
         for division in divisions:
-            ways = [self._divide_by_values(division)]
-            if division.is_ordered:
+            ways = [self._divide_by_values(division)] if division.is_code else []
+            # Rates depend on sizes of their own column, such as brackets of an income.
+            if division.is_time or division.column in self.sizes:
                 ways.append(self._divide_by_bounds(division))
             for found in ways:
                 if found is not None:
@@ -465,19 +471,20 @@ class _Problem:
 
     def _make(self, division: Division, told: IntArray, *, bounds: bool) -> Branches | None:
         """Return the equations with their conditions, if these divide the rows."""
-        if len(set(told.tolist())) < 2:
+        for b in sorted(set(told.tolist()) - {-1}):
+            mine = self.complete & (division.levels >= 0) & (told[division.levels] == b)
+            if not _are_errors(mine & ~self.fits[:, b], mine, len(self.form.columns)):
+                told = np.where(told == b, -1, told)
+        kept = set(told.tolist()) - {-1}
+        if len(set(told.tolist())) < 2 or not any(self.numbers[b] for b in kept):
             return None
         chosen = np.where(division.levels >= 0, told[division.levels], -1)
         applies = self.complete & (chosen >= 0)
-        fits = self.fits[np.arange(len(chosen)), chosen]
-        broken = applies & ~fits
-        if not _are_errors(broken, applies, len(self.form.columns)):
-            return None
         branches, n_values = [], len(told)
         # A table of the equation of each value, also of those without any; or the bounds.
         _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
         prices = -np.log2(counts[which] / n_values)
-        for b in sorted(set(told.tolist()) - {-1}):
+        for b in sorted(kept):
             each, mine = self.judged[b], np.flatnonzero(told == b)
             parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
             for i, part in enumerate(parts):

@@ -92,15 +92,18 @@ class Condition:
 class Division(NamedTuple):
     """A column that divides the rows: the number of each row's value, -1 where it is blank.
 
-    ``values`` are as they are written. They are in the order of numbers or dates if bounds may
-    divide them, too.
+    ``values`` are as they are written, in the order of numbers or dates. A column of texts or whole
+    numbers may be a code, each value of which tells something. Bounds between the values may tell
+    when something changed, if they are dates or the rows are in their order; those of another
+    column of numbers are sizes.
     """
 
     column: str
     part: str
     levels: IntArray
     values: list[str]
-    is_ordered: bool
+    is_code: bool
+    is_time: bool
 
     def make_condition(self, chosen: Sequence[int]) -> Condition:
         """Return the condition that a row has one of some values."""
@@ -124,14 +127,18 @@ def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
     """Yield what may divide the rows of a table: columns, and the parts of their dates."""
     for name, cells in columns.items():
         numbers = _measure(cells)
-        yield from _divide(name, "", _write_values(cells), numbers)
+        yield from _divide(name, "", cells, _write_values(cells), numbers)
         if numbers is not None and numbers is not cells:
             for part in PARTS_OF_DATES:
-                yield from _divide(name, part, _write_values(cells, part), None)
+                yield from _divide(name, part, cells, _write_values(cells, part), None)
 
 
 def _divide(
-    name: str, part: str, values: Sequence[str], numbers: FloatArray | None
+    name: str,
+    part: str,
+    cells: ConditionCells,
+    values: Sequence[str],
+    numbers: FloatArray | None,
 ) -> Iterator[Division]:
     """Yield a division if it has more than one value."""
     present = np.array([bool(value) for value in values], dtype=bool)
@@ -143,13 +150,18 @@ def _divide(
         levels = np.full(len(values), -1, dtype=np.intp)
         levels[present] = which
         written = np.asarray(values, dtype=object)[present][first].tolist()
-        yield Division(name, part, levels, written, numbers is not None)
+        is_number = numbers is cells
+        is_code = not is_number or bool((distinct == np.round(distinct)).all())
+        steps = np.diff(which)
+        is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
+        is_time = numbers is not None and (not is_number or is_in_order)
+        yield Division(name, part, levels, written, is_code, is_time)
 
 
 def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
     """Return the values of cells as people write them, empty where there is none."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
-        return [f"{value:.12g}" if np.isfinite(value) else "" for value in cells.tolist()]
+        return [repr(each).removesuffix(".0") if each == each else "" for each in cells.tolist()]
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if not part:
         return [text.removesuffix("T00:00:00") for text in texts]
