@@ -161,3 +161,11 @@ def test_the_command_line_and_the_report_show_conditions(columns, invoices, tmp_
     else:
         assert sorted(-ratio for _, ratio in found[0]["choices"]) == [0, 0.07, 0.19]
         assert "tax/net is 0, 0.07 or 0.19" in text
+
+
+def test_columns_that_are_never_in_one_row(invoices):
+    is_first = np.arange(120) < 60
+    frame = invoices.assign(fee=np.where(is_first, np.nan, 5.25), net2=invoices.net)
+    frame.loc[~is_first, "net2"] = np.nan
+    frame["fee"] = frame.fee * np.arange(1, 121)
+    assert "tax = 0.19*net where country = DE" in {str(law) for law in discover(frame)}

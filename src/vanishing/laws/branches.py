@@ -281,6 +281,8 @@ def _judge_form(
     Columns that depend on the target tell nothing: they are ``aside``.
     """
     ratios = _Ratios(form, cells)
+    if len(ratios.values) < 3:
+        return None
     # Those that are known best tell the numbers: the others are compatible with many.
     numbers = list(ratios.find_numbers(ratios.errors <= np.median(ratios.errors)))
     if not numbers:
