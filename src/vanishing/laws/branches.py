@@ -336,8 +336,11 @@ def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
     cost = measure_structure(candidate, cells.count_choices(form.columns)) if number else 1.0
     first = _find_first(cells, candidate.columns, rows)
-    if gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
+    levels = cells.levels[first][:, list(candidate.columns)]
+    if len(first) < 3 or gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
         return None
+    if number and (levels == levels[0]).all(axis=0).any():
+        return None  # a column of one value has no part in it
     return _Judged(gains, cost, (), candidate)
 
 
