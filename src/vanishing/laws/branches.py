@@ -249,7 +249,7 @@ class _Ratios:
 
 
 def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
-    """Return the number that most ratios allow: the shortest for one of them, or for all."""
+    """Return a short number that most ratios allow, of the shortest ones for some of them."""
     low, high = ratios - errors, ratios + errors
     surest = np.argsort(errors)[: math.isqrt(len(errors)) + 1]
     bounds = list(zip(low[surest].tolist(), high[surest].tolist(), strict=True))
@@ -264,9 +264,11 @@ def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
             middle = (first + last) / 2
             found.append(tidy(middle, (last - first) / 2 / abs(middle)))
     numbers = np.unique(found)
-    scores = (np.abs(ratios - numbers[:, None]) <= errors).sum(axis=1)
-    best = numbers[scores == scores.max()].tolist()
-    return float(min(best, key=lambda number: measure_number(abs(number)) if number else 0.0))
+    # A row that a shorter number leaves out may be wrong: it must be worth the digits.
+    bits = [min(measure_number(abs(each)), -2 * math.log2(LEAST_PROBABILITY)) if each else 0.0
+            for each in numbers.tolist()]  # fmt: skip
+    n_kept = (np.abs(ratios - numbers[:, None]) <= errors).sum(axis=1)
+    return float(numbers[np.argmin(np.array(bits) - ENOUGH_BITS * n_kept)])
 
 
 def _judge_form(
@@ -337,7 +339,7 @@ def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     cost = measure_structure(candidate, cells.count_choices(form.columns)) if number else 1.0
     first = _find_first(cells, candidate.columns, rows)
     levels = cells.levels[first][:, list(candidate.columns)]
-    if len(first) < 3 or gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
+    if gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
         return None
     if number and (levels == levels[0]).all(axis=0).any():
         return None  # a column of one value has no part in it
