@@ -6,6 +6,7 @@ For trajectories: what stays constant along them, and their differential equatio
 from typing import TYPE_CHECKING
 
 from vanishing.laws.check import BrokenRow, Check, Fix
+from vanishing.laws.conditions import Condition
 from vanishing.laws.derived import DerivedColumn
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BrokenRow",
     "Check",
+    "Condition",
     "DerivedColumn",
     "Fix",
     "Invariant",

@@ -215,6 +215,7 @@ class Check:
     def in_no_law(self) -> tuple[str, ...]:
         """Columns of the table that no law speaks about."""
         used = {name for law in self.laws for name in law.columns} | set(self.sources)
+        used |= {law.where.column for law in self.laws if law.where is not None}
         return tuple(name for name in self.columns if name not in used)
 
     @property
@@ -493,7 +494,7 @@ def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatA
     """
     assert law.resolution is not None
     rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
-    sizes = np.abs(law.coefficients * law.evaluate_terms(X)).sum(axis=1)
+    sizes = np.abs(law.weigh_terms(X)).sum(axis=1)
     return np.asarray(rounding * (1 + EXACT) + EXACT * sizes + LEAST)
 
 
@@ -545,7 +546,7 @@ class Model:
 
         With the laws first: shapes (n_laws, n_rows), (n_laws, n_rows, n_columns), (n_laws, n_rows).
         """
-        terms = [self.laws[k].coefficients * self.laws[k].evaluate_terms(X) for k in laws]
+        terms = [self.laws[k].weigh_terms(X) for k in laws]
         slopes = np.array([self.laws[k].gradients(X) for k in laws])
         sizes = np.array([np.abs(each).sum(axis=1) for each in terms])
         noise = np.array([self.find_noise(k, X, without) for k in laws])
@@ -664,10 +665,12 @@ class Checker(Model):
         row_names: Sequence[Any],
         callback: Callable[[int], object] | None = None,
         texts: Mapping[tuple[int, str], str] | None = None,
+        applies: BoolArray | None = None,
     ) -> Check:
         """Find the broken rows and the cells that break them, a block of rows at a time.
 
-        ``texts`` are what cells hold that are not numbers, by row and column.
+        ``texts`` are what cells hold that are not numbers, by row and column. ``applies`` says
+        which laws speak of which rows, shape (n_rows, n_laws); by default all of them.
         """
         found: list[BrokenRow] = []
         unchecked: list[int] = []
@@ -677,13 +680,21 @@ class Checker(Model):
             block = X[start : start + n_block]
             scores, lacking = checker.scores(block), checker.lack(block)
             broken = ~(np.abs(scores) <= self.threshold)
-            unchecked.extend((start + np.flatnonzero(lacking.all(axis=1))).tolist())
+            spoken = np.ones(broken.shape, dtype=bool)
+            if applies is not None:
+                spoken = applies[start : start + n_block]
+            unchecked.extend((start + np.flatnonzero((lacking | ~spoken).all(axis=1))).tolist())
+            broken, lacking = broken & spoken, lacking & spoken
             for row in np.flatnonzero((broken | lacking).any(axis=1)).tolist():
                 place = start + row, row_names[start + row]
-                if lacking[row].any():
-                    found.extend(checker.fill(block[row], *place))
+                among = np.flatnonzero(spoken[row]).tolist()
+                part = replace(checker, laws=[self.laws[k] for k in among])
+                said = part.fill(block[row], *place) if lacking[row].any() else []
                 if broken[row].any():
-                    found.append(checker.explain(block[row], *place))
+                    said.append(part.explain(block[row], *place))
+                found.extend(
+                    replace(each, laws=tuple(among[k] for k in each.laws)) for each in said
+                )
                 if callback is not None:
                     callback(start + row + 1)
             if callback is not None:
@@ -903,6 +914,8 @@ def _add_texts(
 
 def _find_roots(law: Law, x: FloatArray, j: int) -> FloatArray:
     """Return the real values of a cell that make a law hold, or bring it nearest to that."""
+    if law.choices is not None:
+        return np.concatenate([_find_roots(each, x, j) for each in law.split_choices()])
     powers, logs = law.exponents[:, j], np.zeros(len(law.exponents), dtype=np.intp)
     if law.logs is not None:
         logs = law.logs[:, j].astype(np.intp)

@@ -26,9 +26,11 @@ def check_derived(
     row_names: Sequence[Any],
     callback: Callable[[int], object] | None = None,
     texts: Mapping[tuple[int, str], str] | None = None,
+    spoken: BoolArray | None = None,
 ) -> Check:
     """Check rows against laws that speak of derived columns.
 
+    ``spoken`` says which laws speak of which rows, by default all of them.
     A cell is changed as soon as it is found wrong or missing: rows after it are checked with the
     value that it should have.
     """
@@ -39,17 +41,21 @@ def check_derived(
     both = both.read_digits(joined)
     with np.errstate(over="ignore", invalid="ignore"):
         scores, lacking = both.scores(joined), both.lack(joined)
-    suspects = np.any(~(np.abs(scores[:, :own]) <= checker.threshold) | lacking[:, :own], axis=1)
+    if spoken is None:
+        spoken = np.ones((len(values), own), dtype=bool)
+    suspects = ~(np.abs(scores[:, :own]) <= checker.threshold) | lacking[:, :own]
+    suspects = np.any(suspects & spoken, axis=1)
     found: list[BrokenRow] = []
     for row in table.order[np.asarray(suspects)[table.order]].tolist():
         with np.errstate(over="ignore", invalid="ignore"):
-            for each in both.examine(table.join(row), row, row_names[row]):
+            for each in both.select(spoken[row]).examine(table.join(row), row, row_names[row]):
                 found.append(each)
                 table.change(row, each)
         if callback is not None:
             callback(row + 1)
     if callback is not None:
         callback(len(values))
+    lacking[:, :own] |= ~spoken
     unchecked = tuple(np.flatnonzero(lacking.all(axis=1)).tolist())
     laws = checker.laws
     return Check(laws, _add_texts(found, texts or {}, row_names), len(values), unchecked)
@@ -162,7 +168,7 @@ def _join(checker: Checker, derived: Sequence[DerivedColumn], rows: _Rows) -> "_
         laws, repeat(checker.spreads), repeat(checker.ranges), repeat(checker.whole),
         checker.n_rows, repeat(checker.learned_units), repeat(checker.noise),
         checker.proportional, checker.threshold,
-        rows=rows, numbers=numbers, n_own=n_own,
+        rows=rows, numbers=numbers, n_laws=len(checker.laws), n_own=n_own,
     )  # fmt: skip
 
 
@@ -187,20 +193,30 @@ def _move(law: Law, names: tuple[str, ...], places: IntArray) -> Law:
 class _JoinedChecker(Checker):
     """Checks rows that are joined with the rows after them: only cells of the first may be wrong.
 
-    ``numbers`` say which law each of the laws is, and ``n_own`` how many columns the table has.
+    ``numbers`` say which law each of the laws is; the first ``n_laws`` are those of the row itself.
+    ``n_own`` is how many columns the table has.
     """
 
     rows: _Rows = field(kw_only=True)
     numbers: list[int] = field(kw_only=True)
+    n_laws: int = field(kw_only=True)
     n_own: int = field(kw_only=True)
 
     def read_digits(self, joined: FloatArray) -> "_JoinedChecker":
         """Return a checker that knows how many digits the rows have."""
         return self.read_units(joined)  # type: ignore[return-value]
 
+    def select(self, spoken: BoolArray) -> "_JoinedChecker":
+        """Return a checker of the laws that speak of a row; conditions are about single rows."""
+        if spoken.all():
+            return self
+        kept = [k for k in range(len(self.laws)) if k >= len(spoken) or spoken[k]]
+        laws, numbers = [self.laws[k] for k in kept], [self.numbers[k] for k in kept]
+        return replace(self, laws=laws, numbers=numbers, n_laws=int(spoken.sum()))
+
     def examine(self, x: FloatArray, row: int, name: Any) -> Iterator[BrokenRow]:
         """Yield what is missing in a row, and what is broken."""
-        n_laws = max(self.numbers) + 1
+        n_laws = self.n_laws
         if self.lack(x[None])[0, :n_laws].any():
             for each in self.fill(x, row, name):
                 own = set(self.names[: self.n_own])

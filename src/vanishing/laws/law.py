@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
 from math import gcd, isqrt, lcm
@@ -12,6 +12,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import LAW, LAW_IN_LATEX, Term, plain_symbol, printable
+from vanishing.laws.conditions import Condition
 from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
 from vanishing.levels import OUTLYING, ROUNDING
 
@@ -86,6 +87,10 @@ class Law:
         How many of the columns, the last ones, are computed from other cells.
     target : str, optional
         The column that stands alone on the left, if it does.
+    where : Condition, optional
+        The rows that the law speaks of, if these are not all.
+    choices : array of shape (n_choices, n_terms), optional
+        Coefficients of several equations, of which each row keeps one.
     """
 
     names: tuple[str, ...]
@@ -101,6 +106,8 @@ class Law:
     n_broken: int = field(default=0, kw_only=True)
     n_derived: int = field(default=0, kw_only=True)
     target: str | None = field(default=None, kw_only=True)
+    where: Condition | None = field(default=None, kw_only=True)
+    choices: Annotated[FloatArray | None, "n_choices n_terms"] = field(default=None, kw_only=True)
 
     @property
     def degree(self) -> int:
@@ -149,6 +156,8 @@ class Law:
     def expression(self) -> Any:
         """The polynomial as a SymPy expression, in the units of the table."""
         sympy = import_extra("sympy", extra="symbolic", purpose="Law.expression")
+        if self.choices is not None:
+            return sympy.Mul(*(each.expression for each in self.split_choices()))
         symbols = [sympy.Symbol(name) for name in self.names]
         symbols += [sympy.log(symbol) for symbol in symbols]
         terms = []
@@ -163,8 +172,23 @@ class Law:
         """The equation in LaTeX, with standard errors as in ``sides``."""
         from vanishing.equations.text import latex_symbol  # laws are found without it
 
+        if self.choices is not None:
+            return r" \text{ or } ".join(each.latex for each in self.split_choices())
         sides = self._write_sides(write_with_error, latex_symbol)
-        return " = ".join(map(LAW_IN_LATEX.write_terms, sides))
+        where = "" if self.where is None else r" \quad " + latex_symbol(f"where {self.where}")
+        return " = ".join(map(LAW_IN_LATEX.write_terms, sides)) + where
+
+    def split_choices(self) -> "list[Law]":
+        """Return the equations of which each row keeps one.
+
+        Returns
+        -------
+        list of Law
+            One for each of the ``choices``, or the law itself.
+        """
+        if self.choices is None:
+            return [self]
+        return [replace(self, coefficients=each, choices=None) for each in self.choices]
 
     def _write_latex(self, expression: Any) -> str:
         """Write a SymPy expression of the columns, whose names are text and not commands."""
@@ -272,13 +296,30 @@ class Law:
         return found
 
     def __str__(self) -> str:
-        sides = self._write_sides(write_coefficient, plain_symbol)
-        return " = ".join(map(LAW.write_terms, sides))
+        return self._write(self._write_sides(write_coefficient, plain_symbol))
 
     @property
     def with_errors(self) -> str:
         """The equation as text, with standard errors as in ``sides``."""
-        return " = ".join(map(LAW.write_terms, self.sides))
+        return self._write(self.sides)
+
+    def _write(self, sides: tuple[list[Term], list[Term]]) -> str:
+        """Return the equation of two sides with its condition, or with the numbers to choose from.
+
+        These are the values of the last term divided by the others: tax/net is 0, 0.07 or 0.19.
+        """
+        if self.choices is None:
+            where = "" if self.where is None else f" where {self.where}"
+            return " = ".join(map(LAW.write_terms, sides)) + where
+        numbers = sorted(set((-self.choices[:, -1]).tolist()))
+        *first, last = [write_coefficient(number + 0.0, 0.0) for number in numbers]
+        top = self.write_terms(range(len(self.choices[0]) - 1), 1.0)
+        bottom = LAW.write_terms(
+            self._write_terms([len(self.exponents) - 1], -1.0, lambda *_: "1", plain_symbol)
+        )
+        bottom = f"({bottom})" if "*" in bottom else bottom
+        ratio = top if bottom == "1" else f"{top}/{bottom}"
+        return f"{ratio} is {', '.join(first)} or {last}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -337,7 +378,27 @@ class Law:
         -------
         array of shape (n_rows,)
         """
-        return np.asarray(self.evaluate_terms(X) @ self.coefficients)
+        return np.asarray(self.weigh_terms(X).sum(axis=1))
+
+    def weigh_terms(self, X: FloatArray) -> FloatArray:
+        """Evaluate the terms times their coefficients, those of the choice that each row is near.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        array of shape (n_rows, n_terms)
+        """
+        terms = self.evaluate_terms(X)
+        return terms * self._choose(terms)
+
+    def _choose(self, terms: FloatArray) -> FloatArray:
+        """Return the coefficients in each row: of several choices, those with the least sum."""
+        if self.choices is None:
+            return self.coefficients
+        return np.asarray(self.choices[np.abs(terms @ self.choices.T).argmin(axis=1)])
 
     def predict(self, X: FloatArray) -> "Prediction":
         """Compare one side of the law, as it is measured, with what the other side says it is.
@@ -419,7 +480,10 @@ class Law:
         rows = check_rows(X, self.names)
         letters = self._spell(rows)
         units = np.ones(letters.shape[1])
-        slopes = differentiate(self._letters, letters, units) @ self.coefficients
+        derivatives = differentiate(self._letters, letters, units)
+        slopes = np.matmul(derivatives, self.coefficients)
+        if self.choices is not None:
+            slopes = np.einsum("rjt,rt->rj", derivatives, self._choose(self.evaluate_terms(rows)))
         if self.logs is None:
             return np.asarray(slopes)
         by_column, by_log = np.split(slopes, 2, axis=1)

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
@@ -15,9 +15,11 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_e
 from vanishing.data.source import get_columns, have_lost_digits, is_lazy
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
-from vanishing.laws.candidate import Candidate, find_complete
+from vanishing.laws.branches import Branches, find_branches
+from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived
 from vanishing.laws.fit import EXACT, robust_spread
@@ -26,7 +28,7 @@ from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
-from vanishing.laws.selection import find_zeros, select_laws
+from vanishing.laws.selection import Selection, find_zeros, select_laws
 from vanishing.laws.table import frame_like, read_labels, refuse_sizes, take_table, whole_columns
 from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME
@@ -102,14 +104,16 @@ class Laws(Equations):
         Returns
         -------
         array of shape (n_rows, n_laws)
-            Values of ``expression``; NaN where a cell is missing. For a frame, one of the same
-            library and with the same index, whose columns are called by the laws.
+            Values of ``expression``, or of the choice of a row that is nearest to 0; NaN where a
+            cell is missing, and where the condition of a law does not hold. For a frame, one of
+            the same library and with the same index, whose columns are called by the laws.
         """
         table = take_table(X)
         values = self._derive(self._take_columns(table, X), table)
         residuals = np.empty((len(values), len(self.equations)))
         for k, law in enumerate(self.equations):
             residuals[:, k] = law.values(values)
+        residuals[~self._find_spoken(table, values[:, : len(self.names)])] = np.nan
         return frame_like(X, residuals, [str(law) for law in self.equations])
 
     def check(
@@ -208,12 +212,23 @@ class Laws(Equations):
         places = {row: place for place, row in enumerate(kept.tolist())}
         names = [row_names[i] for i in kept.tolist()]
         strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
+        spoken = self._find_spoken(table, values)[kept]
         if not self.derived:
-            return self._checker.check(values[kept], names, callback, strays)
+            return self._checker.check(values[kept], names, callback, strays, spoken)
         keys = self._read_keys(values, table).take(kept)
         return check_derived(
-            self._checker, self.derived, values[kept], keys, names, callback, strays
+            self._checker, self.derived, values[kept], keys, names, callback, strays, spoken
         )
+
+    def _find_spoken(self, table: Table, values: FloatArray) -> BoolArray:
+        """Return which laws speak of which rows, shape (n_rows, n_laws)."""
+        cells: dict[str, ConditionCells] = dict(zip(table.shown_names, table.values.T, strict=True))
+        cells |= {**table.texts, **dict(zip(self.names, values.T, strict=True))}
+        spoken = np.ones((len(values), len(self.equations)), dtype=bool)
+        for k, law in enumerate(self.equations):
+            if law.where is not None:
+                spoken[:, k] = law.where.holds(cells[law.where.column])
+        return spoken
 
     def _read_keys(self, values: FloatArray, table: Table) -> Keys:
         """Return what tells the groups and the order of the rows of a table."""
@@ -264,7 +279,8 @@ class Laws(Equations):
         """Return the columns of a table that the laws need."""
         named = {name for law in self.equations for name in law.columns}
         sources = {name for each in self.derived for name in each.needed}
-        return named - {each.name for each in self.derived} | sources
+        conditions = {law.where.column for law in self.equations if law.where is not None}
+        return named - {each.name for each in self.derived} | sources | conditions
 
     def solve_for(self, name: str) -> list[Any]:
         """Return explicit formulas of a column.
@@ -276,9 +292,10 @@ class Laws(Equations):
         Returns
         -------
         list of SymPy expressions
-            From each law that names the column, those that SymPy finds. Numbers have the digits
-            that they have in the laws; ``Law.expression`` has all of them. If a formula is a
-            fraction with such numbers, the first term of its denominator has the coefficient 1.
+            From each law that names the column, those that SymPy finds; of a law that holds under a
+            condition, without it. Numbers have the digits that they have in the laws;
+            ``Law.expression`` has all of them. If a formula is a fraction with such numbers, the
+            first term of its denominator has the coefficient 1.
         """
         sympy = import_extra("sympy", extra="symbolic", purpose="Laws.solve_for")
         if name not in self.names:
@@ -729,6 +746,10 @@ class _Search:
         self.places = [*range(len(names)), *(names.index(each.sources[0]) for each in columns)]
         self.names = (*names, *(each.name for each in columns))
         self.spreads = self.spreads[self.places]
+        #: What may tell which rows a law speaks of.
+        self.conditions: dict[str, ConditionCells] = dict(self.table.texts) | dict(
+            zip(names, self.table.values.T, strict=True)
+        )
 
     @np.errstate(all="ignore")  # units may be so large that products overflow
     def run(self) -> tuple[list[Law], float, bool]:
@@ -745,6 +766,13 @@ class _Search:
             given = np.asarray(self.noise, dtype=float)
             given = given[self.places] if given.ndim else given * self.spreads
         usable = np.where(constant | self._find_gross_errors(), np.nan, values)
+        branching: list[Branches] = []
+
+        def divide(selection: Selection, rows: IntArray) -> None:
+            conditions = {name: np.asarray(each)[rows] for name, each in self.conditions.items()}
+            found = find_branches(selection, self.names, conditions, self.deadline)
+            branching.extend(found)
+
         found, cells, notes = select_laws(
             np.column_stack([usable, *self.derivation.values]),
             max_degree=self.max_degree,
@@ -755,10 +783,12 @@ class _Search:
             derived=self.derivation.indices,
             hidden=self.derivation.functions,
             proposed=self.derivation.candidates,
+            divide=divide,
         )
         self.table = self.table.tell(*notes)
         noisy = [law for law in found if law.noise]
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
+        exact += [law for each in branching for law in self._make_branches(each, cells)]
         # One kind of noise for all: the one with more bits.
         by_kind = [
             sum(law.bits for law in noisy if law.is_proportional is kind) for kind in (False, True)
@@ -805,14 +835,19 @@ class _Search:
             resolution=np.zeros(len(names)), n_derived=len(self.derivation.columns),
         )  # fmt: skip
 
-    def _write_terms(self, candidate: Candidate) -> tuple[IntArray, IntArray, BoolArray | None]:
-        """Return the order of the terms, their exponents, and which of them have logarithms."""
-        shape = len(candidate.terms), len(self.names)
-        exponents, logs = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=bool)
-        for i, term in enumerate(candidate.terms):
+    def _write_powers(self, terms: Sequence[Term]) -> IntArray:
+        exponents = np.zeros((len(terms), len(self.names)), dtype=np.intp)
+        for i, term in enumerate(terms):
             for j, power in term:
                 exponents[i, j] += power
-                logs[i, j] |= not power
+        return exponents
+
+    def _write_terms(self, candidate: Candidate) -> tuple[IntArray, IntArray, BoolArray | None]:
+        """Return the order of the terms, their exponents, and which of them have logarithms."""
+        exponents = self._write_powers(candidate.terms)
+        logs = np.zeros(exponents.shape, dtype=bool)
+        for i, term in enumerate(candidate.terms):
+            logs[i, [j for j, power in term if not power]] = True
         order = order_terms(exponents + logs)
         # The previous balance comes before what is added to it.
         is_derived = exponents[order][:, len(self.table.shown_names) :].any(axis=1)
@@ -821,21 +856,56 @@ class _Search:
 
     def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
         """Return a law without noise in the form in which people write it."""
-        candidate, names = evidence.candidate, self.names
+        candidate = evidence.candidate
         order, exponents, logs = self._write_terms(candidate)
         letters = exponents if logs is None else exponents + logs
         coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
-        rows = np.flatnonzero(find_complete(candidate, cells))
         is_derived = not self.derivation.indices.isdisjoint(candidate.columns)
-        resolution = np.zeros(len(names))
-        rounded = list(evidence.rounded)
-        resolution[rounded] = cells.resolution[rounded]
-        law = Law(
-            names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
-            min(1.0, 2.0**-evidence.bits), rows, bits=evidence.bits, resolution=resolution,
-            logs=logs, n_derived=len(self.derivation.columns),
-            target=names[evidence.target] if is_derived else None,
+        law = self._make_law(exponents, coefficients, evidence.bits, evidence.rounded, cells)
+        law = replace(law, logs=logs, target=self.names[evidence.target] if is_derived else None)
+        return self._keep_rows(law, find_complete(candidate, cells), cells)
+
+    def _make_branches(self, found: Branches, cells: Cells) -> Iterator[Law]:
+        """Yield the law of each condition, or one law of several numbers."""
+        complete = find_complete(found.form.make(1.0), cells)
+        # The term whose coefficient differs comes last.
+        fixed = [value for _, value in found.form.fixed]
+        exponents = self._write_powers([*(term for term, _ in found.form.fixed), found.form.free])
+        choices = np.array([[*fixed, -each.number] for each in found.branches])
+        if found.branches[0].condition is None:
+            rounded = {j for each in found.branches for j in each.rounded}
+            law = self._make_law(exponents, choices[0], found.bits, rounded, cells)
+            yield self._keep_rows(replace(law, choices=choices), complete, cells)
+            return
+        for branch, coefficients in zip(found.branches, choices, strict=True):
+            powers = exponents.copy()
+            powers[-1] *= bool(branch.number)  # tax = 0
+            law = self._make_law(powers, coefficients, branch.bits, branch.rounded, cells)
+            rows = complete
+            if (where := branch.condition) is not None:
+                rows = complete & where.holds(self.conditions[where.column])
+            yield self._keep_rows(replace(law, where=where), rows, cells)
+
+    def _make_law(
+        self,
+        exponents: IntArray,
+        coefficients: FloatArray,
+        bits: float,
+        rounded: Iterable[int],
+        cells: Cells,
+    ) -> Law:
+        """Return a law without noise, still without its rows."""
+        resolution = np.zeros(len(self.names))
+        resolution[list(rounded)] = cells.resolution[list(rounded)]
+        return Law(
+            self.names, exponents, coefficients, np.zeros(len(coefficients)), 0.0,
+            min(1.0, 2.0**-bits), np.empty(0, dtype=np.intp), bits=bits, resolution=resolution,
+            n_derived=len(self.derivation.columns),
         )  # fmt: skip
+
+    def _keep_rows(self, law: Law, speaking: BoolArray, cells: Cells) -> Law:
+        """Return a law without noise with the rows that keep it, and how far off these are."""
+        rows = np.flatnonzero(speaking)
         values = np.nan_to_num(cells.values[rows])
         off, slopes = law.values(values), law.gradients(values)
         kept = np.abs(off) <= tolerate(law, values)

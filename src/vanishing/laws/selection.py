@@ -3,13 +3,14 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from itertools import islice, permutations
+from typing import NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
@@ -35,6 +36,14 @@ from vanishing.laws.soundness import is_sound, measure_dependence
 MOST_ROWS = 1000
 
 
+class Told(NamedTuple):
+    """A target that several equations tell, each in its own rows, and the bits that they save."""
+
+    target: int
+    columns: frozenset[int]
+    gains: FloatArray
+
+
 class Selection:
     """Laws that are accepted one after the other, the one with most bits first."""
 
@@ -45,28 +54,36 @@ class Selection:
         self.laws: list[Evidence] = []
         #: Bits that the laws save, row by row, by target.
         self.known: dict[int, FloatArray] = {}
+        #: Targets that laws of parts of the rows tell.
+        self.told: list[Told] = []
 
     def find_free_targets(self, candidate: Candidate) -> list[int]:
         """Return the columns of a candidate that none of its other columns depends on."""
         columns = set(candidate.columns)
         return [
-            j for j in sorted(columns - self.derived) if not self._dependents(j) & (columns - {j})
+            j
+            for j in sorted(columns - self.derived)
+            if not self.find_dependents(j) & (columns - {j})
         ]
 
-    def _dependents(self, column: int) -> set[int]:
+    def is_free(self, target: int, columns: Collection[int]) -> bool:
+        """Say whether an equation of some columns may tell a target."""
+        return target not in self.known and not self.find_dependents(target) & (
+            set(columns) - {target}
+        )
+
+    def find_dependents(self, column: int) -> set[int]:
         """Return the targets that are computed from a column, by one law or several."""
         found: set[int] = set()
         todo = [column]
+        links = [(law.target, law.candidate.columns) for law in self.laws]
+        links += [(each.target, tuple(each.columns)) for each in self.told]
         while todo:
             source = todo.pop()
-            for law in self.laws:
-                if (
-                    law.target != source
-                    and law.target not in found
-                    and source in law.candidate.columns
-                ):
-                    found.add(law.target)
-                    todo.append(law.target)
+            for target, columns in links:
+                if target != source and target not in found and source in columns:
+                    found.add(target)
+                    todo.append(target)
         return found
 
     def find_related(self, law: Evidence) -> set[int]:
@@ -84,12 +101,19 @@ class Selection:
         self.laws.append(law)
         self.known[law.target] = self.known.get(law.target, 0.0) + law.gains
 
-    def _leave_out(self, law: Evidence) -> "Selection":
+    def tell(self, told: Told) -> None:
+        """Add a target that several equations tell."""
+        self.told.append(told)
+        self.known[told.target] = self.known.get(told.target, 0.0) + told.gains
+
+    def leave_out(self, *laws: Evidence) -> "Selection":
         """Return the other laws."""
         others = Selection(self.cells)
-        for other in self.laws:
-            if other is not law:
-                others.accept(other)
+        for law in self.laws:
+            if not any(law is each for each in laws):
+                others.accept(law)
+        for told in self.told:
+            others.tell(told)
         return others
 
     def _combine_linear(self) -> list[Candidate]:
@@ -117,7 +141,7 @@ class Selection:
         factor.
         """
         for law in list(self.laws):
-            others = self._leave_out(law)
+            others = self.leave_out(law)
             for candidate in self._add_factors(law):
                 targets = others.find_free_targets(candidate)
                 found = judge(candidate, self.cells, others.known, targets)
@@ -158,7 +182,7 @@ class Selection:
         """
         candidates = candidates + self._combine_linear()
         for law in [each for each in self.laws if bool(each.noise) is has_noise]:
-            others = self._leave_out(law)
+            others = self.leave_out(law)
             shorter = [each for each in candidates if self._is_shorter(each, law)]
             for candidate in sorted(shorter, key=lambda each: (len(each.terms), each.degree)):
                 found = others.find_replacement(law, candidate)
@@ -173,7 +197,7 @@ class Selection:
                 if not is_news:
                     self.laws, self.known = others.laws, others.known
                     return True
-                others = self._leave_out(law)
+                others = self.leave_out(law)
         return False
 
     def _is_shorter(self, candidate: Candidate, law: Evidence) -> bool:
@@ -241,7 +265,7 @@ class Selection:
         """
         derived = [law for law in self.laws if not self.derived.isdisjoint(law.candidate.columns)]
         for law in sorted(derived, key=lambda law: law.bits):
-            others = self._leave_out(law)
+            others = self.leave_out(law)
             confirmed = law.broken.copy()
             for column in set(law.candidate.columns) - self.derived:
                 confirmed &= np.any(
@@ -254,7 +278,7 @@ class Selection:
     def drop_implied(self) -> None:
         """Leave out laws that follow from the others, and only average the noise of a target."""
         for law in sorted(self.laws, key=lambda law: law.bits):
-            others = self._leave_out(law)
+            others = self.leave_out(law)
             if others.implies(law.candidate):
                 self.laws, self.known = others.laws, others.known
 
@@ -300,7 +324,7 @@ class Selection:
 
     def _find_independent(self, target: int) -> list[int]:
         """Return the columns that do not depend on a target."""
-        dependents = self._dependents(target) | {target} | self.derived
+        dependents = self.find_dependents(target) | {target} | self.derived
         return [j for j in self.cells.varying.tolist() if j not in dependents]
 
     def _is_sound(self, evidence: Evidence) -> bool:
@@ -409,16 +433,19 @@ def select_laws(
     derived: frozenset[int] = frozenset(),
     hidden: frozenset[int] = frozenset(),
     proposed: Sequence[Candidate] = (),
+    divide: Callable[[Selection, IntArray], object] | None = None,
 ) -> tuple[list[Evidence], Cells, list[str]]:
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
     The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
     of laws and the share of the search that is done. Some columns may be ``derived`` from others,
-    and equations be ``proposed`` already; only these speak of columns that are ``hidden``.
+    and equations be ``proposed`` already; only these speak of columns that are ``hidden``. Between
+    the laws without noise and those with noise, ``divide`` is called with what is selected and the
+    rows that laws are looked for in: it may add laws of parts of the rows.
     """
     rng = np.random.default_rng(seed)
     everything = Cells(values, noise=noise, derived=derived)
-    cells = everything
+    cells, drawn = everything, np.arange(len(values))
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
         cells = Cells(values[drawn], everything.resolution, noise, derived)
@@ -432,6 +459,8 @@ def select_laws(
         ]  # fmt: skip
     notes: list[str] = []
     is_complete = _select_exact(selection, max_degree, rng, deadline, callback, hidden, proposed)
+    if is_complete and divide is not None:
+        divide(selection, drawn)
     if is_complete:
         is_complete = _select_noisy(selection, max_degree, deadline, callback, notes)
     if not is_complete:

@@ -106,6 +106,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
         used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
+        used |= {law.where.column for law in listed if law.where is not None}
         if used and (unused := [name for name in found.names if name not in used]):
             from vanishing.equations.text import join
 
@@ -381,6 +382,8 @@ def _laws_record(found: Any) -> dict[str, Any]:
                 "broken": law.n_broken,
                 "p_value": law.p_value,
                 "columns": list(law.columns),
+                "where": None if law.where is None else str(law.where),
+                "choices": None if law.choices is None else law.choices.tolist(),
                 "terms": [
                     {
                         "powers": powers,

@@ -244,11 +244,13 @@ def _report(read: Table, laws: Laws, check: Check) -> str:
 
 
 def _law(law: Law, laws: Laws) -> dict[str, Any]:
-    left, right = law.sides
+    # One of several numbers is written as a text: tax/net is 0, 0.07 or 0.19.
+    left, right = ([], []) if law.choices is not None else law.sides
     # Of a column that is computed, such as the previous balance by account, those it comes from.
     sources = [name for each in laws.derived if each.name in law.columns for name in each.needed]
     return {
         "text": str(law),
+        "where": "" if law.where is None else str(law.where),
         "left": [_term(term) for term in left],
         "right": [_term(term) for term in right],
         "columns": list(dict.fromkeys([*law.columns, *sources])),

@@ -112,6 +112,7 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     parts = [element("ol", items, class_="equations laws")] if items else []
     used = {name for law in laws for name in law.columns}
     used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
+    used |= {law.where.column for law in laws if law.where is not None}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
     # Not with a capital letter: a note may begin with the name of a column.

@@ -116,9 +116,12 @@ function noLaw() {
 function lawButton(law, index) {
   const formula = element("span", { className: "formula" });
   const add = (terms) => terms.forEach((term, k) => formula.append(...termElements(term, k === 0)));
-  add(law.left);
-  formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
-  add(law.right);
+  if (law.left.length) {
+    add(law.left);
+    formula.append(" ", element("span", { className: "sign" }, "="), "\u00a0");
+    add(law.right);
+  } else formula.append(law.text);
+  if (law.where) formula.append(" ", element("span", { className: "where" }, `where ${law.where}`));
   const [bits, noise, rows, breaks] = law.evidence;
   const meta = element("span", { className: "meta" }, [bits, noise, rows].filter(Boolean).join(" · "));
   if (breaks) meta.append(" · ", element("span", { className: "breaks" }, breaks));

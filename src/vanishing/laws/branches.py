@@ -1,0 +1,521 @@
+"""Laws of few numbers: y = k x with another k for each category, or with one of a few.
+
+Each row keeps one of several equations f = k t that differ in the number k alone: the rate of a tax
+in each country, an hourly wage that changed at a date. ``model.judge`` gives the bits that each
+equation saves in its own rows. What is to be paid in addition is to say which equation a row keeps:
+
+- if a column tells it, once for each of its values, or for each bound between them;
+- otherwise for each row, -log₂ of the share of the rows that keep the same equation.
+
+The cheaper one decides. Rows that keep none of the equations, or another one than their value says,
+are broken.
+"""
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice
+
+import numpy as np
+from scipy.special import rel_entr
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.laws.candidate import (
+    SAME_NUMBER,
+    Candidate,
+    Term,
+    measure_number,
+    measure_structure,
+    predict,
+)
+from vanishing.laws.cells import LEAST_PROBABILITY, Cells
+from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
+from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
+from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
+from vanishing.laws.selection import Selection, Told
+from vanishing.levels import ROUNDING
+
+
+@dataclass(frozen=True)
+class Form:
+    """Equations f = k t: a column and what it is divided by, or two columns and their difference.
+
+    ``fixed`` are the terms of f with their coefficients, ``free`` is the term t.
+    """
+
+    target: int
+    fixed: tuple[tuple[Term, float], ...]
+    free: Term
+
+    @property
+    def columns(self) -> set[int]:
+        """The columns of the equations."""
+        return {j for term, _ in (*self.fixed, (self.free, 1.0)) for j, _ in term}
+
+    def make(self, number: float) -> Candidate:
+        """Return the equation f = k t with one number."""
+        terms = [*self.fixed, (self.free, -number)] if number else list(self.fixed)
+        return Candidate(tuple(term for term, _ in terms), tuple(value for _, value in terms))
+
+    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return f and t in rows, and by how much rounding may change f; NaN for blanks."""
+        values = cells.values[rows]
+        fixed = Candidate(*zip(*self.fixed, strict=True))
+        parts = fixed.evaluate_terms(values)
+        free = Candidate((self.free,), (1.0,))
+        off = 16 * ROUNDING * np.abs(parts).sum(axis=1)
+        for j in fixed.columns:
+            off = off + np.abs(fixed.differentiate(values, j)) * cells.resolution[j] / 2
+        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
+
+    def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
+        """Return by how much rounding may change t in rows; whole numbers are not rounded."""
+        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
+        units = np.where(cells.resolution < 1, cells.resolution, 0.0)
+        slopes = [np.abs(free.differentiate(values, j)) * units[j] for j, _ in self.free]
+        return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One equation of a form, and the rows that it speaks about; None if any row may keep it."""
+
+    number: float
+    candidate: Candidate
+    bits: float
+    rounded: tuple[int, ...]
+    condition: Condition | None
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The equations of a form that pay for themselves together."""
+
+    form: Form
+    branches: tuple[Branch, ...]
+    bits: float
+    #: Bits that they save, row by row.
+    gains: FloatArray
+
+    @property
+    def condition_column(self) -> str:
+        """The column that tells which of them a row keeps; empty if none does."""
+        condition = self.branches[0].condition
+        return "" if condition is None else condition.column
+
+
+def find_branches(
+    selection: Selection,
+    names: Sequence[str],
+    columns: Mapping[str, ConditionCells],
+    deadline: float,
+) -> list[Branches]:
+    """Find laws of few numbers among columns left to explain, and add them to what is selected.
+
+    They replace those of the same columns if they say more. ``columns`` are those that may tell
+    which number a row has.
+    """
+    cells = selection.cells
+    divisions: list[Division] = []
+
+    def list_once() -> list[Division]:
+        divisions.extend(list_divisions(columns) if not divisions else ())
+        return divisions
+
+    switches = set(np.flatnonzero(cells.levels.max(axis=0, initial=-1) == 1).tolist())
+    proposed: list[tuple[float, Branches, list[Evidence]]] = []
+    for form in _list_forms(selection):
+        if time.thread_time() > deadline:
+            break
+        among = form.columns | switches
+        rivals = [law for law in selection.laws if among.issuperset(law.candidate.columns)]
+        others = selection.leave_out(*rivals)
+        if others.is_free(form.target, form.columns):
+            dependent = others.find_dependents(form.target) | {form.target}
+            aside = {names[j] for j in dependent}
+            found = _judge_form(form, cells, list_once, names, aside)
+            if found is not None:
+                lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
+                proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
+    accepted = []
+    for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
+        others = selection.leave_out(*rivals)
+        dependent = others.find_dependents(found.form.target)
+        is_told = found.condition_column in {names[j] for j in dependent}
+        if (
+            more <= ENOUGH_BITS
+            or is_told
+            or not others.is_free(found.form.target, found.form.columns)
+        ):
+            continue
+        selection.laws, selection.known = others.laws, others.known
+        selection.tell(Told(found.form.target, frozenset(found.form.columns), found.gains))
+        accepted.append(found)
+    return accepted
+
+
+def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
+    """Say whether an equation is a product of branches: it holds wherever several of them do."""
+    values = np.random.default_rng(0).permuted(cells.values, axis=0)
+    n_kept = 0
+    for branch in {each.number: each for each in found.branches}.values():
+        values[:, found.form.target] = predict(branch.candidate, values, found.form.target)
+        terms = candidate.evaluate_terms(values)
+        sizes = np.abs(terms).sum(axis=1)
+        known = np.isfinite(sizes)
+        n_kept += bool((np.abs(terms.sum(axis=1)) <= SAME_NUMBER * sizes)[known].all())
+    return n_kept > 1
+
+
+def _list_forms(selection: Selection) -> Iterator[Form]:
+    """Return the forms of columns that no law tells yet, the simple ones first."""
+    cells = selection.cells
+    told = {
+        law.target
+        for law in selection.laws
+        if not law.broken.any()
+        and (law.candidate.degree == 1 or len(law.candidate.terms) == 2)  # not a product
+    }
+    own = [j for j in cells.varying.tolist() if j not in cells.derived]
+    targets = [j for j in own if j not in told]
+    alone = {j: (((j, 1),), 1.0) for j in targets}
+    ratios = (Form(y, (alone[y],), ((x, 1),)) for y in targets for x in own if x != y)
+    changes = (Form(y, (alone[y], (((x, 1),), -1.0)), ()) for y in targets for x in own if x < y)
+    products = (
+        Form(y, (alone[y],), multiply(i, j))
+        for y in targets
+        for i, j in combinations(own, 2)
+        if y not in (i, j)
+    )
+    return islice(chain(ratios, changes, products), MOST_COMBINATIONS // SOME_ROWS)
+
+
+class _Ratios:
+    """The numbers k = f / t of the rows that have them, in order, and how far off each may be."""
+
+    def __init__(self, form: Form, cells: Cells) -> None:
+        rows = _find_first(cells, form.columns, np.ones(len(cells.values), dtype=bool))
+        top, bottom, off = form.measure(cells, rows)
+        with np.errstate(all="ignore"):
+            values = top / bottom
+            errors = (off + np.abs(values) * form.measure_free(cells, rows)) / np.abs(bottom)
+            errors += ROUNDING * np.abs(values)
+        known = np.flatnonzero(np.isfinite(values) & np.isfinite(errors))
+        known = known[np.argsort(values[known])]
+        self.values, self.errors = values[known], errors[known]
+        #: Bits that an equation needs to pay for itself.
+        length = measure_structure(form.make(1.0), cells.count_choices(form.columns))
+        self.enough = ENOUGH_BITS + length
+
+    def agree(self, number: float) -> BoolArray:
+        """Say which rows may have a number."""
+        return np.asarray(np.abs(self.values - number) <= self.errors)
+
+    def score(self, rows: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return how many bits the rows near each save beside their neighbors, and where they are.
+
+        If k of m neighboring rows are within a part p of their range, that saves m times the
+        divergence of k / m from p.
+        """
+        values, errors = self.values[rows], self.errors[rows]
+        n_rows = len(values)
+        first = np.searchsorted(values, values - 2 * errors, side="left")
+        last = np.searchsorted(values, values + 2 * errors, side="right")
+        n_near = last - first
+        reach = math.isqrt(n_rows) // 2 + 1
+        low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n_rows) - 1
+        n_around = high - low + 1
+        widths = np.maximum(values[high] - values[low], np.finfo(float).tiny)
+        # Rounding moves the rows at both ends, too.
+        part = np.clip(6 * errors / widths, LEAST_PROBABILITY, 1.0)
+        share = n_near / n_around
+        bits = rel_entr(share, part) + rel_entr(1 - share, 1 - part)
+        bits = np.where(share > part, n_around * bits / math.log(2), 0.0)
+        return bits, first, last
+
+    def find_numbers(self, rows: BoolArray) -> Iterator[float]:
+        """Yield numbers that several of some rows have, those that most of them speak for first."""
+        values, errors = self.values[rows], self.errors[rows]
+        bits, first, last = self.score(rows)
+        bits[last - first < 3] = 0.0
+        while len(bits) and bits.max() >= self.enough:
+            middle = int(np.argmax(bits))
+            members = slice(first[middle], last[middle])
+            number = _choose_number(values[members], errors[members])
+            yield number
+            bits[self.agree(number)[rows]] = 0.0
+            bits[middle] = 0.0
+
+
+def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
+    """Return a short number that most ratios allow, of the shortest ones for some of them."""
+    low, high = ratios - errors, ratios + errors
+    surest = np.argsort(errors)[: math.isqrt(len(errors)) + 1]
+    bounds = list(zip(low[surest].tolist(), high[surest].tolist(), strict=True))
+    low, high = np.sort(low), np.sort(high)[::-1]
+    for place in (len(low) - 1, 9 * len(low) // 10):  # nearly all: one may be wrong
+        bounds.append((float(low[place]), float(high[place])))
+    found: list[float] = []
+    for first, last in bounds:
+        if first <= 0 <= last:
+            found.append(0.0)
+        elif first <= last:
+            middle = (first + last) / 2
+            found.append(tidy(middle, (last - first) / 2 / abs(middle)))
+    numbers = np.unique(found)
+    # A row that a shorter number leaves out may be wrong: it must be worth the digits.
+    bits = [min(measure_number(abs(each)), -2 * math.log2(LEAST_PROBABILITY)) if each else 0.0
+            for each in numbers.tolist()]  # fmt: skip
+    n_kept = (np.abs(ratios - numbers[:, None]) <= errors).sum(axis=1)
+    return float(numbers[np.argmin(np.array(bits) - ENOUGH_BITS * n_kept)])
+
+
+def _judge_form(
+    form: Form,
+    cells: Cells,
+    list_divisions: Callable[[], Sequence[Division]],
+    names: Sequence[str],
+    aside: set[str],
+) -> Branches | None:
+    """Return the equations of a form with the cheapest way to tell which one a row keeps.
+
+    Columns that depend on the target tell nothing: they are ``aside``.
+    """
+    ratios = _Ratios(form, cells)
+    if len(ratios.values) < 3:
+        return None
+    # Those that are known best tell the numbers: the others are compatible with many.
+    numbers = list(ratios.find_numbers(ratios.errors <= np.median(ratios.errors)))
+    if not numbers:
+        return None
+    numbers += ratios.find_numbers(~np.any([ratios.agree(each) for each in numbers], axis=0))
+    everything = np.arange(len(cells.values))
+    top, bottom, off = form.measure(cells, everything)
+    complete = np.isfinite(top) & np.isfinite(bottom)
+    slack = form.measure_free(cells, everything)
+    with np.errstate(invalid="ignore"):
+        fits = np.array(
+            [
+                np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + SAME_NUMBER)
+                for k in numbers
+            ]
+        ).T
+    # Rows that keep several equations are those of the one that most rows keep.
+    order = np.argsort(-fits.sum(axis=0), kind="stable")
+    numbers, fits = [numbers[b] for b in order], fits[:, order]
+    chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
+    divisions = [each for each in list_divisions() if each.column not in aside]
+    for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
+        judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
+        able = [b for b, each in enumerate(judged) if each is not None]
+        if not able or all(not numbers[b] for b in able):
+            return None
+        problem = _Problem(
+            form, cells, [numbers[b] for b in able], fits[:, able], complete,
+            [each for each in judged if each is not None],
+            {names[j] for j in form.columns - {form.target}},
+        )  # fmt: skip
+        found = problem.solve(divisions)
+        if found is None:
+            return None
+    return found
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What an equation saves in its rows, row by row, and what it costs."""
+
+    gains: FloatArray
+    cost: float
+    rounded: tuple[int, ...]
+    candidate: Candidate
+
+
+def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
+    """Return at least the bits that ``_judge_number`` gives."""
+    candidate = form.make(number)
+    gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
+    cost = measure_structure(candidate, cells.count_choices(form.columns)) if number else 1.0
+    first = _find_first(cells, candidate.columns, rows)
+    levels = cells.levels[first][:, list(candidate.columns)]
+    if gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
+        return None
+    if number and (levels == levels[0]).all(axis=0).any():
+        return None  # a column of one value has no part in it
+    return _Judged(gains, cost, (), candidate)
+
+
+def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
+    """Judge the equation with one number in the rows that keep it."""
+    candidate = form.make(number)
+    if len(candidate.columns) == 1:  # 0, which the column alone tells about
+        gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
+        return _Judged(gains, measure_number(1.0), (), candidate)
+    first = _find_first(cells, candidate.columns, rows)
+    evidence = judge(candidate, cells, {}, [form.target], excluded=~rows)
+    if evidence is None:
+        return None
+    cost = float(evidence.gains[first].sum()) - evidence.bits
+    gains = np.where(evidence.broken, 0.0, evidence.gains)
+    return _Judged(gains, cost, evidence.rounded, candidate)
+
+
+def _find_first(cells: Cells, columns: Collection[int], rows: BoolArray) -> IntArray:
+    """Return the first of rows that are alike in some columns."""
+    places, codes = np.flatnonzero(rows), np.zeros(int(rows.sum()), dtype=np.intp)
+    for j in columns:
+        codes = np.unique(codes * len(rows) + cells.levels[places, j] + 1, return_inverse=True)[1]
+    return np.asarray(places[np.unique(codes, return_index=True)[1]])
+
+
+@dataclass
+class _Problem:
+    """Which equation each row keeps, and how to tell it in the fewest bits."""
+
+    form: Form
+    cells: Cells
+    numbers: list[float]
+    fits: BoolArray
+    complete: BoolArray
+    judged: list[_Judged]
+    #: Names of the columns beside the target.
+    sizes: set[str]
+
+    def __post_init__(self) -> None:
+        # Different rows of the columns count once, as in ``judge``.
+        self.rows = _find_first(self.cells, self.form.columns, self.complete)
+        self.gains = np.array([each.gains for each in self.judged]).T
+        #: Bits of each row by each equation; a row that does not keep it is broken.
+        self.lost = math.log2(len(self.rows) + 2)
+        self.worth = np.where(self.fits, self.gains, -self.lost)[self.rows]
+        self.costs = np.array([each.cost for each in self.judged])
+
+    def solve(self, divisions: Sequence[Division]) -> Branches | None:
+        """Return the best way to divide the rows among the equations."""
+        best, least = self._divide_by_chance()
+        for division in divisions:
+            ways = [self._divide_by_values(division)] if division.is_code else []
+            # Rates depend on sizes of their own column, such as brackets of an income.
+            if division.is_time or division.column in self.sizes:
+                ways.append(self._divide_by_bounds(division))
+            for found in ways:
+                if found is not None:
+                    found = replace(found, bits=found.bits - math.log2(len(divisions)) - 1)
+                    # What tells it for each row by itself tells nothing about other rows.
+                    if found.bits > least + ENOUGH_BITS and (
+                        best is None or found.bits > best.bits
+                    ):
+                        best = found
+        return best if best is not None and best.bits > ENOUGH_BITS else None
+
+    def _divide_by_chance(self) -> tuple[Branches | None, float]:
+        """Pay for each row to say which equation it keeps; also return the bits with exceptions."""
+        chosen = np.where(self.fits.any(axis=1), self.fits.argmax(axis=1), -1)
+        broken = self.complete & (chosen < 0)
+        there = chosen[self.rows]
+        shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
+        gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
+        bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
+        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
+            return None, bits
+        branches = tuple(
+            Branch(number, each.candidate, bits, each.rounded, None)
+            for number, each in zip(self.numbers, self.judged, strict=True)
+        )
+        return Branches(self.form, branches, bits, self._take_gains(chosen)), bits
+
+    def _take_gains(self, chosen: IntArray) -> FloatArray:
+        """Return the bits of each row by the equation that is chosen for it, -1 for none."""
+        gains = np.where(self.fits, self.gains, 0.0)[np.arange(len(chosen)), chosen]
+        return np.where(chosen >= 0, gains, 0.0)
+
+    def _divide_by_values(self, division: Division) -> Branches | None:
+        """Let each value of a column tell which equation its rows keep, or that they keep none."""
+        n_values = len(division.values)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, len(self.numbers)))
+        np.add.at(sums, levels[levels >= 0], self.worth[levels >= 0])
+        return self._make(division, self._assign(sums), bounds=False)
+
+    def _assign(self, sums: FloatArray) -> IntArray:
+        """Return the best equation of each value, -1 for none; each of them pays for itself."""
+        able = np.ones(sums.shape[1], dtype=bool)
+        while True:
+            told = np.where(able, sums, -np.inf).argmax(axis=1)
+            gains = sums[np.arange(len(sums)), told] - math.log2(able.sum() + 1)
+            told = np.where((gains > 0) & able[told], told, -1)
+            paid = np.array([gains[told == b].sum() - self.costs[b] for b in range(sums.shape[1])])
+            poor = able & (paid <= 0) & (paid == paid[able].min(initial=np.inf))
+            if not poor.any() or not (able & ~poor).any():
+                return np.asarray(told)
+            able &= ~poor
+
+    def _divide_by_bounds(self, division: Division) -> Branches | None:
+        """Let bounds between values tell it: the cheapest sequence of equations (Viterbi)."""
+        n_values, n_numbers = len(division.values), len(self.numbers)
+        levels = division.levels[self.rows]
+        sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
+        np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
+        # Each equation after a bound is a claim: one wrong row does not make two of them.
+        price = np.full(n_numbers + 1, math.log2(n_values) + math.log2(n_numbers + 1))
+        price[:-1] += ENOUGH_BITS
+        before = np.cumsum(sums[:, :-1], axis=0) - sums[:, :-1]
+        longest = before + sums[:, :-1] - np.minimum.accumulate(before, axis=0)
+        if (longest.max(axis=0) <= self.costs + price[:-1]).all():
+            return None  # no part of the rows pays for an equation
+        total, origins = -np.append(self.costs, 0.0), np.zeros(sums.shape, dtype=np.intp)
+        for i in range(n_values):
+            best = int(np.argmax(total))
+            is_new = total[best] - price > total
+            origins[i] = np.where(is_new, best, np.arange(n_numbers + 1))
+            total = np.where(is_new, total[best] - price, total) + sums[i]
+        told, place = np.empty(n_values, dtype=np.intp), int(np.argmax(total))
+        for i in range(n_values - 1, -1, -1):
+            told[i] = place
+            place = int(origins[i, place])
+        return self._make(division, np.where(told == n_numbers, -1, told), bounds=True)
+
+    def _make(self, division: Division, told: IntArray, *, bounds: bool) -> Branches | None:
+        """Return the equations with their conditions, if these divide the rows."""
+        for b in sorted(set(told.tolist()) - {-1}):
+            mine = self.complete & (division.levels >= 0) & (told[division.levels] == b)
+            if not _are_errors(mine & ~self.fits[:, b], mine, len(self.form.columns)):
+                told = np.where(told == b, -1, told)
+        kept = set(told.tolist()) - {-1}
+        if len(set(told.tolist())) < 2 or not any(self.numbers[b] for b in kept):
+            return None
+        chosen = np.where(division.levels >= 0, told[division.levels], -1)
+        applies = self.complete & (chosen >= 0)
+        branches, n_values = [], len(told)
+        # A table of the equation of each value, also of those without any; or the bounds.
+        _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
+        prices = -np.log2(counts[which] / n_values)
+        for b in sorted(kept):
+            each, mine = self.judged[b], np.flatnonzero(told == b)
+            parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
+            for i, part in enumerate(parts):
+                price = float(prices[part].sum()) + math.log2(n_values)
+                condition = division.make_condition(part.tolist())
+                if bounds:
+                    price = math.log2(n_values) + math.log2(len(self.numbers) + 1)
+                    condition = division.make_bounds(int(part[0]), int(part[-1]))
+                own = applies & np.isin(division.levels, part)
+                bits = float(self.worth[own[self.rows], b].sum()) - price
+                bits -= 0.0 if i else self.costs[b]
+                branches.append(
+                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition)
+                )
+        total = sum(each.bits for each in branches)
+        if not bounds:
+            total -= float(prices[told < 0].sum())
+        return Branches(self.form, tuple(branches), total, self._take_gains(chosen))
+
+
+def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:
+    """Say whether broken rows are rather wrong cells than rows of another kind."""
+    flags = broken[speaking]
+    if not flags.any():
+        return len(flags) > 0
+    n_blocks = int(np.sum(flags[1:] & ~flags[:-1])) + int(flags[0])
+    return are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)

@@ -1,0 +1,216 @@
+"""Conditions: the rows that a law speaks of, told by a category, a date or the size of a number."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.equations.text import plain_symbol, printable
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+#: Parts of a date that may be a condition, and how their values are written.
+PARTS_OF_DATES: Mapping[str, Callable[[datetime], str]] = {
+    "year": lambda date: str(date.year),
+    "month": lambda date: str(date.month),
+    "weekday": lambda date: WEEKDAYS[date.weekday()],
+}
+#: Dates beside those of ISO 8601 that can be read in one way only, unlike 03/04/2021.
+DATE_FORMATS = ("%Y-%m", "%d.%m.%Y", "%Y/%m/%d")
+
+#: The cells of a column that conditions are about: numbers, or texts and None where they are blank.
+ConditionCells = FloatArray | Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The rows of a table in which a column has some values, or is within bounds.
+
+    Parameters
+    ----------
+    column : str
+        A column of texts, dates or numbers.
+    values : tuple of str
+        What the column may be, as it is written; empty if there are bounds.
+    part : str
+        "year", "month" or "weekday", if the values are those of dates.
+    low, high : str
+        The first and the last number or date; empty if there is no such bound. A law that changed
+        between two rows says nothing about what is between them.
+    """
+
+    column: str
+    values: tuple[str, ...] = ()
+    part: str = ""
+    low: str = ""
+    high: str = ""
+
+    def __post_init__(self) -> None:
+        if self.part not in ("", *PARTS_OF_DATES) or not (self.values or self.low or self.high):
+            raise ValueError(f"there is no condition of {self.part!r} without values or bounds")
+
+    def holds(self, cells: ConditionCells) -> BoolArray:
+        """Say in which rows the condition holds; not in those that lack the cell.
+
+        Parameters
+        ----------
+        cells : array of float, or sequence of str or None
+            The column, one cell a row.
+
+        Returns
+        -------
+        bool array of shape (n_rows,)
+        """
+        if self.values:
+            return np.isin(_write_values(cells, self.part), self.values)
+        numbers = _measure(cells)
+        if numbers is None:
+            return np.zeros(len(cells), dtype=bool)
+        low, high = (_read_bound(text, cells) for text in (self.low, self.high))
+        with np.errstate(invalid="ignore"):
+            inside = np.isfinite(numbers)
+            if low is not None:
+                inside &= numbers >= low
+            if high is not None:
+                inside &= numbers <= high
+        return np.asarray(inside)
+
+    def __str__(self) -> str:
+        name = plain_symbol(self.column)
+        if self.values:
+            name = f"{self.part} of {name}" if self.part else name
+            *first, last = [printable(value) for value in self.values]
+            return f"{name} = {', '.join(first)} or {last}" if first else f"{name} = {last}"
+        if self.low and self.high:
+            return f"{printable(self.low)} <= {name} <= {printable(self.high)}"
+        return f"{name} {'>=' if self.low else '<='} {printable(self.low or self.high)}"
+
+
+class Division(NamedTuple):
+    """A column that divides the rows: the number of each row's value, -1 where it is blank.
+
+    ``values`` are as they are written, in the order of numbers or dates. A column of texts or whole
+    numbers may be a code, each value of which tells something. Bounds between the values may tell
+    when something changed, if they are dates or the rows are in their order; those of another
+    column of numbers are sizes.
+    """
+
+    column: str
+    part: str
+    levels: IntArray
+    values: list[str]
+    is_code: bool
+    is_time: bool
+
+    def make_condition(self, chosen: Sequence[int]) -> Condition:
+        """Return the condition that a row has one of some values."""
+        values = sorted((self.values[i] for i in chosen), key=_sort_value)
+        return Condition(self.column, tuple(values), self.part)
+
+    def make_bounds(self, first: int, last: int) -> Condition:
+        """Return the condition that a row is from one value on and up to another one."""
+        low = self.values[first] if first else ""
+        high = self.values[last] if last + 1 < len(self.values) else ""
+        return Condition(self.column, low=low, high=high)
+
+
+def _sort_value(value: str) -> tuple[int, int, str]:
+    """Return a key by which months, weekdays and codes come in their usual order."""
+    day = WEEKDAYS.index(value) if value in WEEKDAYS else 0
+    return day, len(value) if value.isdecimal() else 0, value
+
+
+def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
+    """Yield what may divide the rows of a table: columns, and the parts of their dates."""
+    for name, cells in columns.items():
+        numbers = _measure(cells)
+        yield from _divide(name, "", cells, _write_values(cells), numbers)
+        if numbers is not None and numbers is not cells:
+            for part in PARTS_OF_DATES:
+                yield from _divide(name, part, cells, _write_values(cells, part), None)
+
+
+def _divide(
+    name: str,
+    part: str,
+    cells: ConditionCells,
+    values: Sequence[str],
+    numbers: FloatArray | None,
+) -> Iterator[Division]:
+    """Yield a division if it has more than one value."""
+    present = np.array([bool(value) for value in values], dtype=bool)
+    if numbers is not None:
+        present &= np.isfinite(numbers)
+    keys = np.asarray(values, dtype=object) if numbers is None else numbers
+    distinct, first, which = np.unique(keys[present], return_index=True, return_inverse=True)
+    if len(distinct) > 1:
+        levels = np.full(len(values), -1, dtype=np.intp)
+        levels[present] = which
+        written = np.asarray(values, dtype=object)[present][first].tolist()
+        is_number = numbers is cells
+        is_code = not is_number or bool((distinct == np.round(distinct)).all())
+        steps = np.diff(which)
+        is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
+        is_time = numbers is not None and (not is_number or is_in_order)
+        yield Division(name, part, levels, written, is_code, is_time)
+
+
+def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
+    """Return the values of cells as people write them, empty where there is none."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+        return [repr(each).removesuffix(".0") if each == each else "" for each in cells.tolist()]
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    if not part:
+        return [text.removesuffix("T00:00:00") for text in texts]
+    read = [_read_date(text) for text in texts]
+    return ["" if date is None else PARTS_OF_DATES[part](date) for date in read]
+
+
+def _measure(cells: ConditionCells) -> FloatArray | None:
+    """Return numbers in the order of the cells, NaN where there is none; None if they have none."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+        return cells
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    first = next(filter(None, texts), "")
+    if _read_date(first) is None:
+        return None
+    read = [_read_date(text) for text in texts]
+    if any(date is None and text for date, text in zip(read, texts, strict=True)):
+        return None
+    return np.array([np.nan if date is None else _count_days(date) for date in read])
+
+
+def _read_bound(text: str, cells: ConditionCells) -> float | None:
+    """Return the number or the date of a bound as ``_measure`` gives it."""
+    if not text:
+        return None
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+        return float(text)
+    date = _read_date(text)
+    return None if date is None else _count_days(date)
+
+
+@lru_cache(maxsize=65536)
+def _read_date(text: str) -> datetime | None:
+    """Return a date if a text is one, without its time zone."""
+    if not text[:1].isdigit() or text.isalnum():
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        pass
+    for form in DATE_FORMATS:
+        try:
+            return datetime.strptime(text, form)
+        except ValueError:
+            continue
+    return None
+
+
+def _count_days(date: datetime) -> float:
+    """Return the days of a date since the year 1."""
+    seconds = (date - datetime.combine(date, datetime.min.time())).total_seconds()
+    return date.toordinal() + seconds / 86400

@@ -1,0 +1,171 @@
+"""Laws that hold under a condition, and laws of few numbers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import vanishing
+from vanishing import discover
+from vanishing.app.cli import main
+
+RATES = {"DE": 0.19, "FR": 0.07, "CH": 0.0}
+
+
+@pytest.fixture
+def invoices():
+    """Invoices with three rates of tax; that of row 1 is wrong."""
+    rng = np.random.default_rng(0)
+    net = np.round(rng.lognormal(5, 1, 120), 2)
+    country = rng.choice(list(RATES), 120, p=[0.5, 0.3, 0.2])
+    country[1] = "FR"
+    tax = np.round(net * [RATES[each] for each in country], 2)
+    tax[1] = round(net[1] * 0.16, 2)
+    return pd.DataFrame({"net": net, "tax": tax, "country": country})
+
+
+def test_each_country_has_its_rate(invoices):
+    assert {str(law) for law in discover(invoices)} == {
+        "tax = 0.19*net where country = DE",
+        "tax = 0.07*net where country = FR",
+        "tax = 0 where country = CH",
+    }
+
+
+def test_the_invoice_with_the_wrong_rate_is_broken(invoices):
+    checked = discover(invoices).check(invoices)
+    assert np.flatnonzero(checked.broken).tolist() == [1]
+    fixes = (*checked[0].fixes, *checked[0].alternatives)
+    assert {fix.column for fix in fixes} == {"net", "tax"}
+
+
+def test_a_rate_of_another_country_is_broken(invoices):
+    laws = discover(invoices)
+    row = pd.DataFrame({"net": [100.0], "tax": [7.0], "country": ["DE"]})
+    assert laws.check(row).broken.all()
+    assert not laws.check(row.assign(country="FR")).broken.any()
+
+
+def test_few_numbers_without_a_category(invoices):
+    laws = discover(invoices[["net", "tax"]])
+    assert [str(law) for law in laws] == ["tax/net is 0, 0.07 or 0.19"]
+    assert np.flatnonzero(laws.check(invoices).broken).tolist() == [1]
+
+
+def test_a_law_that_changed_at_a_date():
+    rng = np.random.default_rng(1)
+    days = np.datetime64("2021-01-01") + np.arange(150)
+    net = np.round(rng.lognormal(5, 1, 150), 2)
+    tax = np.round(net * np.where(days < np.datetime64("2021-04-12"), 0.16, 0.19), 2)
+    frame = pd.DataFrame({"day": days, "net": net, "tax": tax})
+    assert {str(law) for law in discover(frame)} == {
+        "tax = 0.16*net where day <= 2021-04-11",
+        "tax = 0.19*net where day >= 2021-04-12",
+    }
+
+
+def test_categories_without_meaning_give_nothing(invoices):
+    rng = np.random.default_rng(2)
+    shuffled = invoices.assign(tax=np.round(rng.lognormal(3, 1, len(invoices)), 2))
+    assert len(discover(shuffled)) == 0
+
+
+def test_conditions_are_saved(invoices, tmp_path):
+    for frame in (invoices, invoices[["net", "tax"]]):
+        laws = discover(frame)
+        laws.save(tmp_path / "laws")
+        again = vanishing.load(tmp_path / "laws")
+        assert [str(law) for law in again] == [str(law) for law in laws]
+        assert (again.check(frame).broken == laws.check(frame).broken).all()
+
+
+def test_the_column_of_a_condition_must_be_there(invoices):
+    with pytest.raises(ValueError, match="lacks 'country'"):
+        discover(invoices).check(invoices[["net", "tax"]])
+
+
+def test_a_file_gives_the_same_laws(invoices, tmp_path):
+    path = tmp_path / "invoices.csv"
+    invoices.to_csv(path, index=False)
+    laws = discover(path)
+    assert [str(law) for law in laws] == [str(law) for law in discover(invoices)]
+    assert laws.check(path).broken.sum() == 1
+
+
+def test_the_order_of_rows_does_not_matter(invoices):
+    rng = np.random.default_rng(3)
+    frame = invoices.assign(number=[f"R-{i}" for i in range(120)], weight=rng.normal(size=120))
+    shuffled = frame.sample(frac=1, random_state=0).reset_index(drop=True)
+    assert {str(law) for law in discover(shuffled)} == {str(law) for law in discover(invoices)}
+
+
+def test_a_truth_value_is_a_condition(invoices):
+    is_reduced = invoices.country == "FR"
+    frame = invoices[["net"]].assign(reduced=is_reduced)
+    frame["tax"] = np.round(frame.net * np.where(is_reduced, 0.07, 0.19), 2)
+    assert {str(law) for law in discover(frame)} == {
+        "tax = 0.07*net where reduced = 1",
+        "tax = 0.19*net where reduced = 0",
+    }
+
+
+def test_a_weekday_is_a_condition():
+    rng = np.random.default_rng(4)
+    days = pd.date_range("2024-01-01", periods=200)
+    hours = np.round(rng.uniform(1, 12, 200), 2)
+    pay = np.round(hours * np.where(days.day_of_week >= 5, 45.0, 30.0), 2)
+    laws = discover(pd.DataFrame({"day": days, "hours": hours, "pay": pay}))
+    assert {str(law) for law in laws} == {
+        "pay = 45*hours where weekday of day = Saturday or Sunday",
+        "pay = 30*hours where weekday of day = Monday, Tuesday, Wednesday, Thursday or Friday",
+    }
+
+
+def test_a_number_of_its_own_for_each_row_is_no_law(invoices):
+    rng = np.random.default_rng(5)
+    frame = invoices.assign(tax=np.round(invoices.net * rng.uniform(0, 0.3, 120), 2))
+    frame["invoice"] = [f"R-{i}" for i in range(120)]
+    assert len(discover(frame)) == 0
+
+
+def test_residuals_are_missing_where_a_law_says_nothing(invoices):
+    laws = discover(invoices)
+    residuals = laws.residuals(invoices)
+    for k, law in enumerate(laws):
+        spoken = invoices.country == law.where.values[0]
+        assert (residuals.iloc[:, k].notna() == spoken).all()
+
+
+def test_a_running_balance_beside_a_condition(invoices):
+    frame = invoices.assign(balance=np.round(500 + invoices.net.cumsum(), 2))
+    laws = discover(frame)
+    assert "balance = previous balance + net" in {str(law) for law in laws}
+    assert "tax = 0.19*net where country = DE" in {str(law) for law in laws}
+    wrong = frame.copy()
+    wrong.loc[50, "balance"] += 100
+    assert np.flatnonzero(laws.check(wrong).broken).tolist() == [1, 50]
+
+
+@pytest.mark.parametrize("columns", [["net", "tax", "country"], ["net", "tax"]])
+def test_the_command_line_and_the_report_show_conditions(columns, invoices, tmp_path, capsys):
+    path, report = tmp_path / "invoices.csv", tmp_path / "report.html"
+    invoices[columns].to_csv(path, index=False)
+    assert main(["laws", str(path), "--json", "--report", str(report)]) == 0
+    found = json.loads(capsys.readouterr().out)["laws"]
+    text = report.read_text(encoding="utf-8")
+    assert all(law["text"].split("*")[0] in text for law in found)
+    if "country" in columns:
+        assert {law["where"] for law in found} == {f"country = {each}" for each in RATES}
+        assert "where country = DE" in text
+    else:
+        assert sorted(-ratio for _, ratio in found[0]["choices"]) == [0, 0.07, 0.19]
+        assert "tax/net is 0, 0.07 or 0.19" in text
+
+
+def test_columns_that_are_never_in_one_row(invoices):
+    is_first = np.arange(120) < 60
+    frame = invoices.assign(fee=np.where(is_first, np.nan, 5.25), net2=invoices.net)
+    frame.loc[~is_first, "net2"] = np.nan
+    frame["fee"] = frame.fee * np.arange(1, 121)
+    assert "tax = 0.19*net where country = DE" in {str(law) for law in discover(frame)}
