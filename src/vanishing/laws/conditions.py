@@ -1,5 +1,6 @@
 """Conditions: the rows that a law speaks of, told by a category, a date or the size of a number."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,9 @@ PARTS_OF_DATES: Mapping[str, Callable[[datetime], str]] = {
 }
 #: Dates beside those of ISO 8601 that can be read in one way only, unlike 03/04/2021.
 DATE_FORMATS = ("%Y-%m", "%d.%m.%Y", "%Y/%m/%d")
+
+#: The time of a date without one, as different libraries write it.
+MIDNIGHT = re.compile(r"(?<=\d\d)[T ]00:00:00$")
 
 #: The cells of a column that conditions are about: numbers, or texts and None where they are blank.
 ConditionCells = FloatArray | Sequence[str | None]
@@ -164,7 +168,7 @@ def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
         return [repr(each).removesuffix(".0") if each == each else "" for each in cells.tolist()]
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if not part:
-        return [text.removesuffix("T00:00:00") for text in texts]
+        return [MIDNIGHT.sub("", text) for text in texts]
     read = [_read_date(text) for text in texts]
     return ["" if date is None else PARTS_OF_DATES[part](date) for date in read]
 
