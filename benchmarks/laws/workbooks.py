@@ -1,18 +1,18 @@
 """Overwritten formulas of real spreadsheets: ``python -m benchmarks.laws.workbooks``.
 
 Writes ``workbooks_results.md`` and ``.json`` beside this file. The tables are read from the folder
-``spreadsheets`` of ``VANISHING_DATA``; they are not part of this repository. Each becomes a workbook
-with its formulas and the values that are stored with them, in a temporary folder. Cells of other
-sheets and beside the table, such as ``$F$5``, are not known: each gets a value that makes the
-formula give what is stored in the sound rows.
+``spreadsheets`` of ``VANISHING_DATA``; they are not part of this repository. Each becomes a
+workbook with its formulas and the values that are stored with them, in a temporary folder. Cells of
+other sheets and beside the table, such as ``$F$5``, are not known: they get values with which the
+formula gives what is stored in the sound rows.
 
-Cells of a column in which people had a formula are *overwritten* if they hold a number, or a formula
-that reads otherwise. Kinds: a number or another formula, that breaks the formula of the column or
-gives the same value. *Named by formulas* are cells that ``check_formulas`` names; *rows named by
-laws* are rows of overwritten cells that ``check`` names, which sees the values only. *Clean columns*
-are those of formulas without an overwritten cell, in which every cell that is named is a false
-alarm. In *planted* tables, one sound cell of each clean column gets another number, chosen at random
-with the seed.
+Cells of a column in which people had a formula are *overwritten* if they hold a number, or a
+formula that reads otherwise. Kinds: a number or another formula, that is wrong by the formula of
+the column, or has the same value; formulas that say the same, such as ``+B2*$C$2`` for ``B2*$C2``,
+are no error, and are not named. *Named by formulas* are cells that ``check_formulas`` names; *row
+named by laws* are cells whose row ``check`` names, which sees the values only. In *planted*
+workbooks, one cell of each other column of formulas also gets the number of another row, chosen at
+random with the seed, and what depends on it is computed again.
 """
 
 import argparse
@@ -56,6 +56,8 @@ STARTS = (1.0, 0.1, 100.0)
 MOST_UNKNOWN, MOST_ROWS, EXACT = 4, 30, 1e-15
 #: What is compared where a formula has no value.
 FAR = 1e30
+#: Processor time that laws are looked for in each table.
+SECONDS = 5
 
 
 class Workbook:
@@ -239,7 +241,8 @@ class Workbook:
 
 def name_rows(workbook: Workbook) -> set[int]:
     """Return the rows of the sheet that ``check`` names from the values alone."""
-    laws = discover(workbook.values, [f"c{j}" for j in range(workbook.values.shape[1])])
+    names = [f"c{j}" for j in range(workbook.values.shape[1])]
+    laws = discover(workbook.values, names, time_limit=SECONDS)
     found = laws.check(workbook.values).rows
     return {workbook.first + each.row for each in found if not each.is_missing}
 

@@ -51,13 +51,8 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     hidden = [each.title for each in books[0].worksheets if each.sheet_state != "visible"]
     if sheet is None:
         chosen = [title for title in titles if title not in hidden] or titles
-    elif sheet in titles:
-        chosen = [sheet]
-    elif sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
-        chosen = [titles[int(sheet) - 1]]
     else:
-        listed = ", ".join(map(repr, titles))
-        raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
+        chosen = [choose_sheet(titles, sheet, where)]
     found = {title: _find_table([book[title] for book in books]) for title in chosen}
     filled = [title for title, (rows, _) in found.items() if rows]
     if not filled:
@@ -75,6 +70,15 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
         notes = [Note(f"sheet {title!r} is read{why}", "sheet", ", ".join(others)), *notes]
     follow = places == list(range(places[0], places[0] + len(places)))
     return Sheet(names, columns, places[0] if follow else None, notes)
+
+
+def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
+    """Return the title of a sheet that is given by its title or number."""
+    if sheet in titles:
+        return sheet
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
+        return titles[int(sheet) - 1]
+    raise TableError(f"{where} has no sheet {sheet!r}; it has {', '.join(map(repr, titles))}")
 
 
 def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:

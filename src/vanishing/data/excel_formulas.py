@@ -465,7 +465,7 @@ class _At:
             raise NotEvaluatedError(formula.reason)
         if isinstance(formula, Literal):
             value = formula.value
-            return Number(value, 0.0) if type(value) is float else value  # type: ignore[arg-type]
+            return Number(value, 0.0) if isinstance(value, float) else value
         if isinstance(formula, Reference):
             return self._read_cell(formula.locate(self.row, self.column))
         if formula.name == "IF":
@@ -613,15 +613,13 @@ def _raise_to(base: Number, exponent: Number) -> Number:
 
 
 def _round(number: Number, places: Number) -> Number:
-    """Round half away from zero; what may be a tie may be off by a unit."""
+    """Round half away from zero."""
     unit = 10.0 ** -round(places.value)
     scaled = abs(number.value) / unit
-    # 1.005 is a tie for people, though its nearest double is below.
-    slack = number.error / unit + ROUNDING * scaled
+    # 1.005 is a tie for people and spreadsheets, though its nearest double is below.
     rounded = math.floor(scaled + 0.5 + ROUNDING * scaled)
-    is_tie = abs(scaled - math.floor(scaled) - 0.5) <= slack
     value = math.copysign(rounded * unit, number.value)
-    return Number(value, ROUNDING * abs(value) + (unit if is_tie else 0.0))
+    return Number(value, ROUNDING * abs(value))
 
 
 #: Operators and functions of numbers.

@@ -12,6 +12,7 @@ from vanishing.laws.laws import Laws, discover
 from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
+    from vanishing.laws.formulas import FormulaCell, FormulaCheck, check_formulas
     from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
     from vanishing.laws.odes import Ode, Odes, discover_odes
 
@@ -20,21 +21,27 @@ __all__ = [
     "Check",
     "DerivedColumn",
     "Fix",
+    "FormulaCell",
+    "FormulaCheck",
     "Invariant",
     "Invariants",
     "Law",
     "Laws",
     "Ode",
     "Odes",
+    "check_formulas",
     "discover",
     "discover_invariants",
     "discover_odes",
 ]
 
-# Laws of a table are found without what trajectories need.
+# Laws of a table are found without what trajectories and workbooks need.
 __getattr__, __dir__ = import_when_used(
     __name__,
     {
+        "FormulaCell": "formulas",
+        "FormulaCheck": "formulas",
+        "check_formulas": "formulas",
         "Invariant": "invariants",
         "Invariants": "invariants",
         "discover_invariants": "invariants",

@@ -1,8 +1,8 @@
 """Formulas of a workbook as rules: people wrote them, so its cells can be checked against them.
 
-A formula is *filled* into a run of cells if these have it in relative form. A cell of a run that has
-a number or another formula is an exception, and is named if the exceptions of the run are rather
-errors than cells of another kind (``model.are_errors``, as for rows that break a law).
+A formula is *filled* into a run of cells if these have it in relative form. Other cells of the run,
+with a number or another formula, are exceptions. They are named if they are rather errors than
+cells of another kind (``model.are_errors``, as for rows that break a law).
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from vanishing.data.excel_files import choose_sheet
 from vanishing.data.excel_formulas import (
     Evaluator,
     Formula,
@@ -74,7 +75,7 @@ class FormulaCell:
         return write_address(self.row, self.column)
 
     def __str__(self) -> str:
-        value, expected = _write(self.value), _write(self.expected)
+        value, expected = write_value(self.value), write_value(self.expected)
         if self.kind == "value":
             return f"{self.address}: {value} is stored, but {self.formula} gives {expected}"
         as_in = f"{self.formula}, as in {self.run}"
@@ -104,7 +105,8 @@ class FormulaCheck:
     n_same : int
         Cells whose formula is written otherwise than that of their run, but says the same.
     outdated : mapping of str to int
-        Sheets in which most of the stored values are not those of the formulas, and how many.
+        Sheets, and how many stored values were not computed since the file was changed: those of
+        formulas most of whose values are wrong, or all wrong ones if most of the sheet's are.
     """
 
     cells: tuple[FormulaCell, ...] = ()
@@ -182,7 +184,7 @@ def check_formulas(
     file : str, path or bytes
         An Excel file (.xlsx or .xlsm), or the content of one.
     sheet : str or None
-        Name of the sheet to check, by default all.
+        Name or number of the sheet to check, by default all.
 
     Returns
     -------
@@ -190,7 +192,9 @@ def check_formulas(
     """
     book = read_workbook_formulas(file)
     evaluator = Evaluator(book, EXACT_DIGITS)
-    titles = [title for title in book if sheet in (None, title)]
+    titles = list(book)
+    if sheet is not None and book:
+        titles = [choose_sheet(titles, sheet, "the workbook")]
     cells: list[FormulaCell] = []
     skipped: Counter[str] = Counter()
     outdated: dict[str, int] = {}
@@ -198,9 +202,9 @@ def check_formulas(
     for title in titles:
         found = _SheetCheck(book[title], evaluator)
         named, same = found.find_exceptions()
-        wrong = found.find_wrong_values(skipped)
-        if 2 * len(wrong) > found.n_evaluated:
-            outdated[title], wrong = len(wrong), []
+        wrong, n_outdated = found.find_wrong_values(skipped)
+        if n_outdated:
+            outdated[title] = n_outdated
         cells += sorted([*named, *wrong], key=lambda each: (each.row, each.column))
         n_same += same
     n_formulas = sum(len(book[title].formulas) for title in titles)
@@ -239,11 +243,15 @@ class _SheetCheck:
             for cell, tree in sheet.trees.items()
             if isinstance(tree, Unknown) or any(list_areas(tree, *cell))
         }
-        self.n_evaluated = 0
 
-    def find_wrong_values(self, skipped: Counter[str]) -> list[FormulaCell]:
-        """Return cells whose stored value is not that of their formula."""
-        found = []
+    def find_wrong_values(self, skipped: Counter[str]) -> tuple[list[FormulaCell], int]:
+        """Return cells whose stored value is not that of their formula, and how many are outdated.
+
+        What is not evaluated is counted in ``skipped``.
+        """
+        found: list[FormulaCell] = []
+        n_all: Counter[Formula] = Counter()
+        n_wrong: Counter[Formula] = Counter()
         for (row, column), text in self.sheet.formulas.items():
             stored = self.sheet.values.get((row, column))
             tree = self.sheet.trees[row, column]
@@ -254,8 +262,9 @@ class _SheetCheck:
             except NotEvaluatedError as error:
                 skipped[str(error)] += 1
                 continue
-            self.n_evaluated += 1
+            n_all[tree] += 1
             if not self.evaluator.agrees(value, stored):
+                n_wrong[tree] += 1
                 place = write_address(row, column)
                 found.append(
                     FormulaCell(
@@ -263,7 +272,17 @@ class _SheetCheck:
                         _take_value(value), False,
                     )
                 )  # fmt: skip
-        return found
+        n_found = len(found)
+        if 2 * n_found > n_all.total() > 1:
+            return [], n_found
+        trees = self.sheet.trees
+        found = [
+            each
+            for each in found
+            if 2 * n_wrong[trees[each.row, each.column]] <= n_all[trees[each.row, each.column]]
+            or n_all[trees[each.row, each.column]] == 1
+        ]
+        return found, n_found - len(found)
 
     def find_exceptions(self) -> tuple[list[FormulaCell], int]:
         """Return cells that lack the formula of their run, and how many write it otherwise."""
@@ -308,15 +327,13 @@ class _SheetCheck:
             added_cells = set(run.added)
             for cell in run.exceptions:
                 tree, k = self.trees.get(cell), cell[along]
-                if tree is not None and places[k, tree] > 1:
-                    usual.add(cell)
+                is_filled_across = tree is not None and places[k, tree] > 1
                 # All cells at an end, such as a first year of numbers that are known.
-                elif cell in added_cells and len(ended[k]) > 1 and all(ended[k]):
+                is_end = cell in added_cells and len(ended[k]) > 1 and all(ended[k])
+                # Columns may be of different kinds where rows are alike, and the reverse.
+                is_other_kind = not is_main and sum(crossed[k]) > max(1, len(crossed[k]) / 2)
+                if is_filled_across or is_end or is_other_kind:
                     usual.add(cell)
-                elif not is_main and sum(crossed[k]) > 1:
-                    # Columns are of different kinds where rows are alike, and the reverse.
-                    if not are_errors(sum(crossed[k]), 1, len(crossed[k]), 1):
-                        usual.add(cell)
         return usual
 
     def _describe(self, run: _Run, cell: Cell) -> FormulaCell:
@@ -480,8 +497,8 @@ def _take_value(value: Any) -> float | str | bool | None:
     return value.value if isinstance(value, Number) else value
 
 
-def _write(value: float | str | bool | None) -> str:
-    """Write a value with the digits that spreadsheets show at most."""
+def write_value(value: float | str | bool | None) -> str:
+    """Write a value with the digits that spreadsheets show at most, and nothing for None."""
     if isinstance(value, bool) or value is None:
-        return str(value).upper() if value is not None else "nothing"
+        return str(value).upper() if value is not None else ""
     return repr(value) if isinstance(value, str) else f"{value:.15g}"

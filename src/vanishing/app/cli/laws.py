@@ -1,5 +1,7 @@
 """The commands ``laws`` and ``check``."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -134,7 +136,7 @@ def _list_sheets(data: str, output: Output, reading: Reading) -> list[Reading]:
     return [replace(reading, sheet=name) for name in names] or [reading]
 
 
-def _show_sheets(sheets: list[Reading], show: Any) -> None:
+def _show_sheets(sheets: list[Reading], show: Any, more: Mapping[str, Any] | None = None) -> None:
     """Show what is found in each sheet, and go on where one cannot be read."""
     records = []
     for k, reading in enumerate(sheets):
@@ -148,7 +150,7 @@ def _show_sheets(sheets: list[Reading], show: Any) -> None:
             note(str(error))
             records.append({"sheet": reading.sheet, "error": str(error)})
     if state.json:
-        emit({"sheets": records})
+        emit({"sheets": records} | dict(more or {}))
 
 
 class CheckOptions(Degree):
@@ -186,11 +188,13 @@ def check(
     """Find the cells that break the laws, and what they should be.
 
     The laws are those of --train, or of the table itself; most of its rows should then be
-    correct. Missing cells are filled in if the laws determine them.
+    correct. Missing cells are filled in if the laws determine them. The formulas of an Excel file
+    are rules as well.
     """
     from vanishing.app.cli import tables
 
     tables.check_files([data, asked.train], output)
+    formulas = _check_formulas(data, asked, output, reading)
     sheets = [reading] if asked.train else _list_sheets(data, output, reading)
     if len(sheets) > 1:
         codes: list[int] = []
@@ -202,18 +206,49 @@ def check(
                 note(problem)
             return record
 
-        _show_sheets(sheets, show)
-        return max(codes, default=Exit.DATA)
-    record, code, problem = _check_of(data, asked, output, reading)
-    if output.json:
-        emit(record)
-    if problem:
-        raise DataError(problem)
-    return code
+        _show_sheets(sheets, show, _formulas_record(formulas))
+        code = max(codes, default=Exit.DATA)
+    else:
+        record, code, problem = _check_of(data, asked, output, reading, formulas)
+        if output.json:
+            emit(record | _formulas_record(formulas))
+        if problem:
+            raise DataError(problem)
+    return Exit.ANOMALIES if asked.fail_on_broken and formulas and formulas.cells else code
+
+
+def _check_formulas(data: str, asked: CheckOptions, output: Output, reading: Reading) -> Any:
+    """Check the cells of a workbook against its formulas, and show what breaks them."""
+    from vanishing.app.cli.tables import PIPE, table_errors
+
+    if data == PIPE:
+        return None
+    check_them = required("vanishing.laws.formulas", "check_formulas", extra="cli")
+    with working("checking the formulas"), table_errors():
+        found = check_them(data, sheet=reading.sheet)
+    if not found.n_formulas:
+        return None
+    if not output.json and output.out != "-":
+        say(found.summary())
+        for line in found.lines(asked.top):
+            say(fit_width(f"  {line}"))
+        for text in found.notes:
+            note(text)
+        say()
+    if output.out is not None and found.cells:
+        note(f"{output.out} does not list the cells that break formulas; --json does")
+    return found
+
+
+def _formulas_record(found: Any) -> dict[str, Any]:
+    if found is None:
+        return {}
+    cells = [asdict(each) | {"cell": each.address} for each in found.cells]
+    return {"formulas": asdict(found) | {"summary": found.summary(), "cells": cells}}
 
 
 def _check_of(
-    data: str, asked: CheckOptions, output: Output, reading: Reading
+    data: str, asked: CheckOptions, output: Output, reading: Reading, formulas: Any = None
 ) -> tuple[dict[str, Any], int, str]:
     """Check one table, and show what breaks its laws.
 
@@ -228,7 +263,7 @@ def _check_of(
         checked = found.check(table, callback=lambda n: step(done=n))
     if output.out is not None:
         _write_table(output, _cells(checked, table))
-    _write_report(output.report, found, checked, table)
+    _write_report(output.report, found, checked, table, formulas)
     cells = _cells(checked, table)
     record = _laws_record(found) | {
         "rows": len(table),
@@ -476,7 +511,9 @@ def _write_table(output: Output, columns: dict[str, list[Any]]) -> None:
     tables.write_table(output.out, arrays, format=output.out_format)
 
 
-def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
+def _write_report(
+    path: str | None, found: Any, checked: Any, table: Any, formulas: Any = None
+) -> None:
     if path is None:
         return
     from vanishing.app.cli import tables
@@ -491,6 +528,7 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
             path,
             found,
             checked,
+            formulas=formulas,
             X=_take_columns(found, table),
             title=f"Laws of {table.file_name}",
             notes=[as_sentence(each) for each in notes],
