@@ -13,6 +13,7 @@ from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from vanishing.laws.formulas import FormulaCell, FormulaCheck, check_formulas
+    from vanishing.laws.joined import JoinedLaws, discover_joined
     from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
     from vanishing.laws.odes import Ode, Odes, discover_odes
 
@@ -25,6 +26,7 @@ __all__ = [
     "FormulaCheck",
     "Invariant",
     "Invariants",
+    "JoinedLaws",
     "Law",
     "Laws",
     "Ode",
@@ -32,6 +34,7 @@ __all__ = [
     "check_formulas",
     "discover",
     "discover_invariants",
+    "discover_joined",
     "discover_odes",
 ]
 
@@ -45,6 +48,8 @@ __getattr__, __dir__ = import_when_used(
         "Invariant": "invariants",
         "Invariants": "invariants",
         "discover_invariants": "invariants",
+        "JoinedLaws": "joined",
+        "discover_joined": "joined",
         "Ode": "odes",
         "Odes": "odes",
         "discover_odes": "odes",

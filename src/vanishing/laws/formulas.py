@@ -36,7 +36,7 @@ Kind = Literal["constant", "formula", "value"]
 class FormulaCell:
     """A cell that is not what the formulas of a workbook say.
 
-    Attributes
+    Parameters
     ----------
     sheet : str
     row, column : int
@@ -92,7 +92,7 @@ class FormulaCell:
 class FormulaCheck:
     """What the formulas of a workbook say of its cells.
 
-    Attributes
+    Parameters
     ----------
     cells : tuple of FormulaCell
         Cells that are not what the formulas say, sheet by sheet.
@@ -117,7 +117,12 @@ class FormulaCheck:
     outdated: dict[str, int] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Return a sentence that says how many cells were checked, and how many are named."""
+        """Return a sentence that says how many formulas there are, and how many cells break them.
+
+        Returns
+        -------
+        str
+        """
         if not self.n_formulas:
             return "No formulas."
         formulas = "1 formula" if self.n_formulas == 1 else f"{self.n_formulas} formulas"
