@@ -1,7 +1,7 @@
 """Two tables with a key: ``python -m benchmarks.laws.joined``.
 
-Writes ``joined_results.md`` and ``.json`` beside this file. Kinds of pairs, in which each row of the
-first table has one to eight rows of the second:
+Writes ``joined_results.md`` and ``.json`` beside this file. Kinds of pairs, in which each row of
+the first table has one to eight rows of the second:
 
 - *orders*: a total is the sum of the amounts of its lines and shipping; an amount is quantity times
   price.
@@ -10,12 +10,12 @@ first table has one to eight rows of the second:
 - *shipments*: the number of lines, and the sum of their weights in kilograms, rounded.
 
 The second table is in random order, and has a few other columns. Each pair is looked at as it is,
-and with an error: a wrong cell of the first table, a wrong amount in a line, a line that is missing,
-or a line with the key of another row. *Found* are pairs whose laws are all found; *false* are pairs
-with another law between the tables that does not follow from them. *Located* are errors of which the
-row is named by its key (both, for a wrong key), *line named* those of an amount with a law of its
-own; *alarms* are other rows that are named. In *unrelated* pairs, the amounts do not belong to the
-keys, and any law is false.
+and with an error: a wrong cell of the first table, a wrong amount in a line, a line that is
+missing, or a line with the key of another row. *Found* are pairs whose laws are all found; *false*
+are pairs with another law between the tables that does not follow from them. *Located* are errors
+of which the row is named by its key (both, for a wrong key), *line named* those of an amount with a
+law of its own; *alarms* are other rows that are named. In *unrelated* pairs, the amounts do not
+belong to the keys, and any law is false.
 """
 
 import argparse

@@ -13,8 +13,8 @@ from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from vanishing.laws.formulas import FormulaCell, FormulaCheck, check_formulas
-    from vanishing.laws.joined import JoinedLaws, discover_joined
     from vanishing.laws.invariants import Invariant, Invariants, discover_invariants
+    from vanishing.laws.joined import JoinedLaws, discover_joined
     from vanishing.laws.odes import Ode, Odes, discover_odes
 
 __all__ = [

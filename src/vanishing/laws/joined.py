@@ -196,8 +196,7 @@ def _list_keys(table: NumericTable, lines: NumericTable) -> Iterator[_Key]:
         for other, texts in others.items():
             said = [text for text in texts if text]
             known = sum(text in places for text in said)
-            is_repeated = len(set(said)) < len(said)
-            if 2 * known > len(said) and (is_repeated or other == name):
+            if 2 * known > len(said) > len(set(said)):
                 yield _Key(name, other, places, texts)
 
 
