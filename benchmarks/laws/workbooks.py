@@ -10,9 +10,10 @@ Cells of a column in which people had a formula are *overwritten* if they hold a
 formula that reads otherwise. Kinds: a number or another formula, that is wrong by the formula of
 the column, or has the same value; formulas that say the same, such as ``+B2*$C$2`` for ``B2*$C2``,
 are no error, and are not named. *Named by formulas* are cells that ``check_formulas`` names; *row
-named by laws* are cells whose row ``check`` names, which sees the values only. In *planted*
-workbooks, one cell of each other column of formulas also gets the number of another row, chosen at
-random with the seed, and what depends on it is computed again.
+named by laws* are cells whose row ``check`` names, which sees the values only; this is measured in
+the workbooks as they are. In *planted* workbooks, one cell of each other column of formulas also
+gets the number of another row, chosen at random with the seed, and what depends on it is computed
+again.
 """
 
 import argparse
@@ -51,6 +52,7 @@ from vanishing.laws.formulas import check_formulas
 from vanishing.laws.model import EXACT_DIGITS
 
 SHEET = "Sheet1"
+AS_THEY_ARE = "as they are"
 #: Values that the search for cells beside the table starts from, and what it compares.
 STARTS = (1.0, 0.1, 100.0)
 MOST_UNKNOWN, MOST_ROWS, EXACT = 4, 30, 1e-15
@@ -247,14 +249,16 @@ def name_rows(workbook: Workbook) -> set[int]:
     return {workbook.first + each.row for each in found if not each.is_missing}
 
 
-def measure(workbook: Workbook, path: Path, wrong: dict[tuple[int, int], str]) -> dict[str, Any]:
-    """Check a workbook, whose wrong cells are of the kinds given."""
+def measure(
+    workbook: Workbook, path: Path, wrong: dict[tuple[int, int], str], *, laws: bool
+) -> dict[str, Any]:
+    """Check a workbook, whose wrong cells are of the kinds given, by its formulas and by laws."""
     workbook.write(path)
     started = time.process_time()
     found = check_formulas(path)
     seconds = time.process_time() - started
     named = {(each.row, each.column): each.kind for each in found.cells}
-    rows = name_rows(workbook)
+    rows = name_rows(workbook) if laws else set()
     return {
         "table": workbook.name,
         "formulas": found.n_formulas,
@@ -270,7 +274,6 @@ def measure(workbook: Workbook, path: Path, wrong: dict[tuple[int, int], str]) -
             for cell, kind in wrong.items()
         ],
         "others named": [str(each) for each in found.cells if (each.row, each.column) not in wrong],
-        "other rows named by laws": len(rows - {row for row, _ in wrong}),
         "columns": len({workbook.columns[law["column"]] for law in workbook.laws}),
         "columns with others named": len(
             {column for _, column in named} - {column for _, column in wrong}
@@ -303,13 +306,13 @@ def summarize(what: str, records: list[dict[str, Any]]) -> list[dict[str, str]]:
     for kind in sorted({each["kind"] for each in wrong}):
         some = [each for each in wrong if each["kind"] == kind]
         n_named = sum(each["named"] is not None for each in some)
-        n_rows = sum(each["row named by laws"] for each in some)
+        rows = share(sum(each["row named by laws"] for each in some), len(some))
         lines.append(
             {
                 "workbooks": what,
                 "overwritten by": kind,
                 "named by formulas": share(n_named, len(some)),
-                "row named by laws": share(n_rows, len(some)),
+                "row named by laws": rows if what == AS_THEY_ARE else "not measured",
             }
         )
     return lines
@@ -324,7 +327,7 @@ def main() -> None:
     data = os.environ.get("VANISHING_DATA")
     if data is None:
         parser.error("set VANISHING_DATA to the folder that holds spreadsheets/")
-    records: dict[str, list[dict[str, Any]]] = {"as they are": [], "planted": []}
+    records: dict[str, list[dict[str, Any]]] = {AS_THEY_ARE: [], "planted": []}
     left_out = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "book.xlsx"
@@ -334,10 +337,13 @@ def main() -> None:
             workbook = Workbook(source)
             n_left = len(workbook.table["laws"]) - len(workbook.laws)
             left_out += [workbook.name] * n_left
-            records["as they are"].append(measure(workbook, path, list_overwritten(workbook)))
+            overwritten = list_overwritten(workbook)
+            records[AS_THEY_ARE].append(
+                measure(workbook, path, overwritten, laws=bool(overwritten))
+            )
             planted, cells = workbook.plant(np.random.default_rng([options.seed, k]))
-            wrong = dict.fromkeys(cells, "number of another row") | list_overwritten(workbook)
-            records["planted"].append(measure(planted, path, wrong))
+            wrong = dict.fromkeys(cells, "number of another row") | overwritten
+            records["planted"].append(measure(planted, path, wrong, laws=False))
             print(workbook.name, flush=True)
     lines = [line for what, some in records.items() for line in summarize(what, some)]
     alarms = [
@@ -348,7 +354,6 @@ def main() -> None:
                 each["columns with others named"] for each in some
             ),
             "other cells named": sum(len(each["others named"]) for each in some),
-            "other rows named by laws": sum(each["other rows named by laws"] for each in some),
             "formulas evaluated": share(
                 sum(each["evaluated"] for each in some), sum(each["formulas"] for each in some)
             ),

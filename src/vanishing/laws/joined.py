@@ -242,7 +242,8 @@ def _check(
     wrong_lines = {}
     if rows:
         sheet = Table(lines.values, tuple(lines.names))
-        broken = [each for each in discover(sheet).check(sheet).rows if not each.is_missing]
+        own = discover(sheet).check(sheet, row_names=lines.row_names)
+        broken = [each for each in own.rows if not each.is_missing]
         for row in rows:
             line = _find_line(row, broken, key, other)
             if line is not None:

@@ -87,3 +87,19 @@ def test_formulas_in_json_and_in_a_report(orders, call, tmp_path):
 def test_other_files_have_no_formulas(book, call):
     assert "formulas" not in json.loads(call("check", book, "--json").out)
     assert "formula" not in call("check", book).out
+
+
+def test_totals_by_key_between_files(call, tmp_path):
+    from tests.laws.test_joined import make_pair
+
+    orders, lines = make_pair()
+    orders.loc[3, "total"] += 7
+    paths = tmp_path / "orders.csv", tmp_path / "lines.csv"
+    for frame, path in zip((orders, lines), paths, strict=True):
+        frame.to_csv(path, index=False)
+    result = call("check", *paths, "--fail-on-broken")
+    assert result.code == 1
+    assert "orders: total = shipping + [sum of lines.amount], by order" in result.out
+    (between,) = json.loads(call("check", *paths, "--json").out)["between"]
+    assert [each["key"] for each in between["broken"]] == ["A103"]
+    assert call("check", *paths, "--report", tmp_path / "page.html").code == 2
