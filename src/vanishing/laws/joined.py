@@ -128,9 +128,11 @@ def discover_joined(
     >>> lines = pd.DataFrame({"order": [i // 3 for i in range(60)], "amount": range(100, 160)})
     >>> orders = lines.groupby("order", as_index=False).sum().rename(columns={"amount": "total"})
     >>> orders.loc[7, "total"] += 10
-    >>> print(discover_joined({"orders": orders, "lines": lines})[0])
+    >>> (found,) = discover_joined({"orders": orders, "lines": lines})
+    >>> print(*found.write_laws())
     orders: total = [sum of lines.amount], by order
-    row 7: total 376 breaks total = [sum of lines.amount]; 366 would fix it.
+    >>> [row.name for row in found.check]
+    ['7']
     """
     read = {name: take_table(table, tells_notes=True) for name, table in tables.items()}
     found = []
