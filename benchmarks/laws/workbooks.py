@@ -145,7 +145,8 @@ class Workbook:
                 if all(self._holds(law, i) for i in rows):
                     return True
         for sheet, row, column in unknown:
-            del self.aside[sheet, row, column], self.book[sheet or SHEET].values[row, column]
+            if self.aside.pop((sheet, row, column), None) is not None:
+                del self.book[sheet or SHEET].values[row, column]
         return False
 
     def _set_aside(self, keys: Sequence[Any], values: Sequence[float]) -> None:

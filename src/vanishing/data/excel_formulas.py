@@ -103,8 +103,6 @@ _CORNER = r"(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})"
 _CELLS = re.compile(rf"{_CORNER}(?::{_CORNER})?")
 _COLUMNS = re.compile(r"(\$?)([A-Za-z]{1,3}):(\$?)([A-Za-z]{1,3})")
 _ROWS = re.compile(r"(\$?)(\d{1,7}):(\$?)(\d{1,7})")
-#: Rows and columns that a sheet has.
-SHEET_SIZE = (2**20, 2**14)
 
 
 class _NotUnderstoodError(Exception):
@@ -216,7 +214,7 @@ class _Parser:
             top, left, bottom, right = (first[2:], first[:2], last[2:], last[:2])
         elif found := _COLUMNS.fullmatch(cells):
             top, left, right = ("$", "1"), found.groups()[:2], found.groups()[2:]
-            bottom = ("$", str(SHEET_SIZE[0]))
+            bottom = ("$", "1048576")  # the last row of a sheet
         elif found := _ROWS.fullmatch(cells):
             left, top, bottom = ("$", "A"), found.groups()[:2], found.groups()[2:]
             right = ("$", "XFD")
