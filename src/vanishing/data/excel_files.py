@@ -44,20 +44,15 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
 
     Whether the first row holds names is guessed if ``header`` is None.
     """
-    books = [_open_book(content, where, data_only=True)]
-    if _has_formulas(content):
-        books.append(_open_book(content, where, data_only=False))
+    books = [open_book(content, where, data_only=True)]
+    if has_formulas(content):
+        books.append(open_book(content, where, data_only=False))
     titles = [each.title for each in books[0].worksheets]
     hidden = [each.title for each in books[0].worksheets if each.sheet_state != "visible"]
     if sheet is None:
         chosen = [title for title in titles if title not in hidden] or titles
-    elif sheet in titles:
-        chosen = [sheet]
-    elif sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
-        chosen = [titles[int(sheet) - 1]]
     else:
-        listed = ", ".join(map(repr, titles))
-        raise TableError(f"{where} has no sheet {sheet!r}; it has {listed}")
+        chosen = [choose_sheet(titles, sheet, where)]
     found = {title: _find_table([book[title] for book in books]) for title in chosen}
     filled = [title for title, (rows, _) in found.items() if rows]
     if not filled:
@@ -77,9 +72,18 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
     return Sheet(names, columns, places[0] if follow else None, notes)
 
 
+def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
+    """Return the title of a sheet that is given by its title or number."""
+    if sheet in titles:
+        return sheet
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
+        return titles[int(sheet) - 1]
+    raise TableError(f"{where} has no sheet {sheet!r}; it has {', '.join(map(repr, titles))}")
+
+
 def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
     """Return the names of the visible sheets that hold a table of numbers, and of all others."""
-    book = _open_book(content, where, data_only=True)
+    book = open_book(content, where, data_only=True)
     found = []
     for each in book.worksheets:
         rows, places = _find_table([each]) if each.sheet_state == "visible" else ([], [])
@@ -88,7 +92,7 @@ def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
     return found, [each.title for each in book.worksheets if each.title not in found]
 
 
-def _open_book(content: bytes, where: str, *, data_only: bool) -> Any:
+def open_book(content: bytes, where: str, *, data_only: bool) -> Any:
     """Open a workbook with the values of its formulas, or with the formulas themselves."""
     openpyxl = import_extra("openpyxl", extra="excel", purpose="reading Excel files")
     try:
@@ -100,7 +104,7 @@ def _open_book(content: bytes, where: str, *, data_only: bool) -> Any:
     return book
 
 
-def _has_formulas(content: bytes) -> bool:
+def has_formulas(content: bytes) -> bool:
     """Say whether some sheet has formulas; most tables need not be read twice."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]

@@ -36,6 +36,7 @@ from vanishing.data.csv_files import (
     open_stream,
 )
 from vanishing.data.excel_files import list_sheets, read_sheet
+from vanishing.data.excel_formulas import Book, read_formulas
 from vanishing.data.frames import ColumnFile
 from vanishing.data.queries import find_query
 from vanishing.data.written_numbers import is_number
@@ -123,6 +124,21 @@ def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
         raise
     except Exception as error:  # openpyxl raises whatever its parsers do
         raise TableError(f"{file} is not a readable Excel file: {error}") from error
+
+
+def read_workbook_formulas(file: str | os.PathLike[str] | bytes) -> Book:
+    """Return the cells and formulas of a workbook by sheet; nothing if the file is no workbook."""
+    where = "the workbook" if isinstance(file, bytes) else os.fspath(file)
+    content = file if isinstance(file, bytes) else Path(file).read_bytes()
+    if not zipfile.is_zipfile(io.BytesIO(content)) or not _is_excel(content):
+        return {}
+    _check_archive(content, where)
+    try:
+        return read_formulas(content, where)
+    except (TableError, ImportError):
+        raise
+    except Exception as error:  # openpyxl raises whatever its parsers do
+        raise TableError(f"{where} is not a readable Excel file: {error}") from error
 
 
 def _check_archive(content: bytes, where: str) -> None:

@@ -1,5 +1,6 @@
 """The commands ``laws`` and ``check``."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -135,7 +136,7 @@ def _list_sheets(data: str, output: Output, reading: Reading) -> list[Reading]:
     return [replace(reading, sheet=name) for name in names] or [reading]
 
 
-def _show_sheets(sheets: list[Reading], show: Any) -> None:
+def _show_sheets(sheets: list[Reading], show: Any, finish: Any = dict) -> None:
     """Show what is found in each sheet, and go on where one cannot be read."""
     records = []
     for k, reading in enumerate(sheets):
@@ -148,8 +149,9 @@ def _show_sheets(sheets: list[Reading], show: Any) -> None:
         except DataError as error:
             note(str(error))
             records.append({"sheet": reading.sheet, "error": str(error)})
+    more = finish()
     if state.json:
-        emit({"sheets": records})
+        emit({"sheets": records} | more)
 
 
 class CheckOptions(Degree):
@@ -179,7 +181,13 @@ class CheckOptions(Degree):
 
 
 def check(
-    data: Annotated[str, typer.Argument(metavar="TABLE", help="Table to check, or - for a pipe.")],
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE...",
+            help="Table to check, or - for a pipe; several with a key in common.",
+        ),
+    ],
     asked: CheckOptions,
     output: Output,
     reading: Reading,
@@ -187,34 +195,155 @@ def check(
     """Find the cells that break the laws, and what they should be.
 
     The laws are those of --train, or of the table itself; most of its rows should then be
-    correct. Missing cells are filled in if the laws determine them.
+    correct. Missing cells are filled in if the laws determine them. The formulas of an Excel file
+    are rules as well. Of several tables or sheets, the totals by key are checked, too.
     """
     from vanishing.app.cli import tables
 
-    tables.check_files([data, asked.train], output)
-    sheets = [reading] if asked.train else _list_sheets(data, output, reading)
+    tables.check_files([*data, asked.train], output)
+    if len(data) > 1:
+        return _check_tables(data, asked, output, reading)
+    (path,) = data
+    formulas = _check_formulas(path, asked, output, reading)
+    sheets = [reading] if asked.train else _list_sheets(path, output, reading)
     if len(sheets) > 1:
-        codes: list[int] = []
+        show = _TableChecks(asked, output)
+        _show_sheets(
+            sheets,
+            lambda each: show.check(path, each, str(each.sheet)),
+            lambda: _formulas_record(formulas) | show.check_between(),
+        )
+        code = show.code
+    else:
+        record, code, problem = _check_of(path, asked, output, reading, formulas)
+        if output.json:
+            emit(record | _formulas_record(formulas))
+        if problem:
+            raise DataError(problem)
+    return Exit.ANOMALIES if asked.fail_on_broken and formulas and formulas.cells else code
 
-        def show(each: Reading) -> dict[str, Any]:
-            record, code, problem = _check_of(data, asked, output, each)
-            codes.append(code)
-            if problem:
-                note(problem)
-            return record
 
-        _show_sheets(sheets, show)
-        return max(codes, default=Exit.DATA)
-    record, code, problem = _check_of(data, asked, output, reading)
+def _check_tables(paths: list[str], asked: CheckOptions, output: Output, reading: Reading) -> int:
+    """Check several tables, and the totals by key between them."""
+    from pathlib import Path
+
+    from vanishing.app.cli.tables import PIPE
+
+    if asked.train or output.out or output.report or PIPE in paths:
+        raise UsageError("--train, --out, --report and - are for one table; pass one")
+    if len(set(paths)) < len(paths):
+        raise UsageError("the same table is given twice; pass each once")
+    names = [Path(path).stem for path in paths]
+    if len(set(names)) < len(names):
+        names = paths
+    show = _TableChecks(asked, output)
+    records = []
+    for k, (path, name) in enumerate(zip(paths, names, strict=True)):
+        if not output.json:
+            say("\n" * bool(k) + f"Table {name!r}:")
+        records.append({"table": name} | show.check(path, reading, name))
+    between = show.check_between()
     if output.json:
-        emit(record)
-    if problem:
-        raise DataError(problem)
-    return code
+        emit({"tables": records} | between)
+    return show.code
+
+
+class _TableChecks:
+    """Checks several tables, then the laws between them."""
+
+    def __init__(self, asked: CheckOptions, output: Output) -> None:
+        self.asked, self.output = asked, output
+        self.tables: dict[str, Any] = {}
+        self.codes: list[int] = []
+
+    @property
+    def code(self) -> int:
+        """The exit code: the highest of the tables."""
+        if Exit.ANOMALIES in self.codes:
+            return Exit.ANOMALIES
+        return max(self.codes, default=Exit.DATA)
+
+    def check(self, path: str, reading: Reading, name: str) -> dict[str, Any]:
+        """Check one table, show what breaks its laws, and return what JSON says."""
+        table = self.tables[name] = _read(path, reading)
+        record, code, problem = _check_of(path, self.asked, self.output, reading, table=table)
+        self.codes.append(code)
+        if problem:
+            note(problem)
+        return record
+
+    def check_between(self) -> dict[str, Any]:
+        """Check the totals by key, show what breaks them, and return what JSON says."""
+        discover_joined = required("vanishing.laws", "discover_joined", extra="cli")
+        with working("looking for laws between the tables"):
+            found = discover_joined(self.tables)
+        for each in found:
+            if self.asked.fail_on_broken and each.check.rows:
+                self.codes.append(Exit.ANOMALIES)
+            if not self.output.json:
+                say()
+                for line in [*each.write_laws(), *each.sentences()[: self.asked.top]]:
+                    say(fit_width(line))
+                if (n_left := len(each.check.rows) - self.asked.top) > 0:
+                    say(f"... and {n_left} more (--top)")
+                for text in each.notes:
+                    note(text)
+        return {"between": [_joined_record(each) for each in found]}
+
+
+def _joined_record(found: Any) -> dict[str, Any]:
+    return {
+        "table": found.table,
+        "lines": found.lines,
+        "key": found.key,
+        "lines_key": found.lines_key,
+        "laws": [{"text": str(law), "bits": law.bits} for law in found.laws],
+        "broken": [
+            {"key": str(row.name), "text": text}
+            for row, text in zip(found.check.rows, found.sentences(), strict=True)
+        ],
+        "without_lines": list(found.without_lines),
+        "without_row": list(found.without_row),
+    }
+
+
+def _check_formulas(data: str, asked: CheckOptions, output: Output, reading: Reading) -> Any:
+    """Check the cells of a workbook against its formulas, and show what breaks them."""
+    from vanishing.app.cli.tables import PIPE, table_errors
+
+    if data == PIPE:
+        return None
+    check_them = required("vanishing.laws.formulas", "check_formulas", extra="cli")
+    with working("checking the formulas"), table_errors():
+        found = check_them(data, sheet=reading.sheet)
+    if not found.n_formulas:
+        return None
+    if not output.json and output.out != "-":
+        say(found.summary())
+        for line in found.lines(asked.top):
+            say(fit_width(f"  {line}"))
+        for text in found.notes:
+            note(text)
+        say()
+    if output.out is not None and found.cells:
+        note(f"{output.out} does not list the cells that break formulas; --json does")
+    return found
+
+
+def _formulas_record(found: Any) -> dict[str, Any]:
+    if found is None:
+        return {}
+    cells = [asdict(each) | {"cell": each.address} for each in found.cells]
+    return {"formulas": asdict(found) | {"summary": found.summary(), "cells": cells}}
 
 
 def _check_of(
-    data: str, asked: CheckOptions, output: Output, reading: Reading
+    data: str,
+    asked: CheckOptions,
+    output: Output,
+    reading: Reading,
+    formulas: Any = None,
+    table: Any = None,
 ) -> tuple[dict[str, Any], int, str]:
     """Check one table, and show what breaks its laws.
 
@@ -223,13 +352,13 @@ def _check_of(
     from vanishing.app.cli import tables
 
     normal = None if asked.train is None else _read(asked.train, reading)
-    table = _read(data, reading, like=normal)
+    table = _read(data, reading, like=normal) if table is None else table
     found = discover_laws(table if normal is None else normal, asked.degree)
     with working("checking the rows", len(table)) as step:
         checked = found.check(table, callback=lambda n: step(done=n))
     if output.out is not None:
         _write_table(output, _cells(checked, table))
-    _write_report(output.report, found, checked, table)
+    _write_report(output.report, found, checked, table, formulas)
     cells = _cells(checked, table)
     record = _laws_record(found) | {
         "rows": len(table),
@@ -474,7 +603,9 @@ def _write_table(output: Output, columns: dict[str, list[Any]]) -> None:
     tables.write_table(output.out, arrays, format=output.out_format)
 
 
-def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> None:
+def _write_report(
+    path: str | None, found: Any, checked: Any, table: Any, formulas: Any = None
+) -> None:
     if path is None:
         return
     from vanishing.app.cli import tables
@@ -489,6 +620,7 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
             path,
             found,
             checked,
+            formulas=formulas,
             X=table,
             title=f"Laws of {table.file_name}",
             notes=[as_sentence(each) for each in notes],

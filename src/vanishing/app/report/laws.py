@@ -26,6 +26,7 @@ from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import join
 from vanishing.laws.check import Findings
+from vanishing.laws.formulas import write_value
 from vanishing.laws.table import take_table
 
 #: A number with its standard error, in units of its last digit.
@@ -39,6 +40,7 @@ def write_laws_report(
     laws: Any,
     check: Any = None,
     *,
+    formulas: Any = None,
     X: Any = None,
     title: str = "Laws",
     notes: Sequence[str] = (),
@@ -52,6 +54,8 @@ def write_laws_report(
     laws : Laws
     check : Check, optional
         What ``laws.check`` found.
+    formulas : FormulaCheck, optional
+        What ``check_formulas`` found in the workbook of the table.
     X : table with the columns of the laws, optional
         For a picture of each law, and a summary of the columns.
     title : str
@@ -72,6 +76,8 @@ def write_laws_report(
             counts, lead = [*_count(check), n_laws], [check.summary()]
         else:
             lead += [check.verdict()] * bool(check.rows) + [DETECT] * (not len(laws))
+    if formulas is not None:
+        sections.append(("formulas", "Formulas", _formulas_section(formulas)))
     if columns is not None:
         sections.append(("data", "Data", summarize_columns(columns, laws.names)))
     sections.append(("details", "Details", [fold("Versions", list_versions())]))
@@ -176,6 +182,27 @@ def _cells_section(found: Findings) -> list[Element]:
     check, rows = found.check, found.check.rows
     caption = format_count(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
     return fold_rest(rows, lambda some, _: _table_of_cells(check, some, caption), "row")
+
+
+def _formulas_section(found: Any) -> list[Element]:
+    def make(some: Sequence[Any], _: int) -> Element:
+        lines = [
+            (
+                f"{each.sheet}!{each.address}",
+                each.text if each.kind == "formula" else write_value(each.value),
+                each.formula,
+                write_value(each.expected),
+            )
+            for each in some
+        ]
+        titles = ("cell", "has", "formula of the cells around", "which gives")
+        kinds = ("row-name", "fix", "why", "fix")
+        caption = format_count(len(found.cells), "cell")
+        return make_table(titles, lines, kinds, caption=caption, class_="ranked")
+
+    parts = [element("p", found.summary())]
+    parts += fold_rest(found.cells, make, "cell") if found.cells else []
+    return parts + [element("p", f"Note: {note}.", class_="note") for note in found.notes]
 
 
 def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
