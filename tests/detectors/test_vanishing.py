@@ -161,11 +161,9 @@ def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
         "all rows, quadratic",
-        "clusters of decorrelated columns",
-        "clusters of about 50 rows or more",
+        "clusters",
         "all rows, quadratic, of normal scores",
-        "clusters of decorrelated columns, of normal scores",
-        "clusters of about 50 rows or more, of normal scores",
+        "clusters, of normal scores",
         "values of 3 columns",
         "nearest rows, by columns",
         "nearest rows, by normal scores",

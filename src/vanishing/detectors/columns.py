@@ -125,7 +125,7 @@ class NormalScores(ColumnFunctions):
 
     @classmethod
     def fit(cls, z: FloatArray, sample_weight: FloatArray | None, rounding: FloatArray) -> Self:
-        """Fit to the columns of rows, none of which is constant, with rounding errors so large."""
+        """Fit to the columns of rows, with rounding errors so large."""
         pairs = zip(z.T, rounding, strict=True)
         return cls.join([_fit_scores(column, sample_weight, error) for column, error in pairs])
 
@@ -138,12 +138,19 @@ def _fit_scores(
     first = np.flatnonzero(np.append(True, np.diff(values) > 2 * rounding))
     if len(first) > 1:
         values, weights = values[first], np.add.reduceat(weights, first)
+    if len(values) == 1:
+        return _extend_to_both_sides(values[0], 1.0), np.zeros(3)
     total = weights.sum()
     scores = ndtri((np.cumsum(weights) - weights / 2) / total)
     mean, variance = mean_and_variance(scores, weights)
     scores = (scores - mean) / np.sqrt(variance)
     kept = _thin_out(len(values))
     return values[kept], scores[kept]
+
+
+def _extend_to_both_sides(value: float, width: float) -> FloatArray:
+    """Return knots around the only value of a column."""
+    return np.array([value - width, value, value + width])
 
 
 class ColumnEvidence(ColumnFunctions):
@@ -183,6 +190,9 @@ def _fit_evidence(
     values, weights = _merge_equal(z, sample_weight)
     kept = _thin_out(len(values))
     values, weights = values[kept], weights[kept]
+    most = np.log(weights.sum() + 1)
+    if len(values) == 1:
+        return _extend_to_both_sides(values[0], resolution), np.array([most, 0.0, most])
     own = _measure_emptiness(values, weights, values, resolution, itself=1.0)
     order = np.argsort(own, kind="stable")
     # At each training value, the weight of those in places that are as empty or more.
@@ -195,7 +205,6 @@ def _fit_evidence(
     outside = np.minimum(gap * 2.0 ** np.arange(1 + np.ceil(np.log2(width / gap))), width)
     knots = np.concatenate([values, between, values[0] - outside, values[-1] + outside])
     places = _measure_emptiness(values, weights, knots[len(values) :], resolution, itself=0.0)
-    most = np.log(weights.sum() + 1)
     beyond = np.append(levels, levels[-1] + np.log(2.0)), np.append(evidence, most)
     found = np.interp(np.append(own, places), *beyond)
     order = np.argsort(knots, kind="stable")

@@ -47,7 +47,6 @@ from vanishing.detectors.covariance import (
     shrunk_covariance,
 )
 from vanishing.detectors.mixture import (
-    ROWS_TO_TRUST,
     NothingVanishesError,
     find_clusters,
     fit_clusters,
@@ -77,17 +76,15 @@ from vanishing.transformations import Affine, Transformation
 
 #: Candidates of degree 2 grow with the square of the dimension: these make 230.
 LARGEST_DIMENSION = 20
-#: With fewer rows to an unknown, equations hold by chance, and residuals of the rows that they were
-#: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
-ROWS_PER_CANDIDATE, COARSE_SCALE = 3, 0.2
+#: With fewer rows to an unknown, exact equations hold by chance.
+ROWS_PER_UNKNOWN = 3
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
 #: minimum covariance determinant, for up to a quarter of anomalies.
 CORE_SHARE = 0.75
-#: Numbers of clusters at two resolutions, at most, and rows of a cluster, at least: fewer describe
-#: themselves.
-RESOLUTIONS, SMALLEST_CLUSTER = (20, 120), 8
+#: Clusters, at most, and rows of a cluster, at least: fewer describe themselves.
+MOST_CLUSTERS, SMALLEST_CLUSTER = 20, 8
 #: Exact equations are sought among columns with so many different quantiles: columns of fewer
 #: values satisfy equations by chance.
 LEVELS = 11
@@ -123,10 +120,8 @@ def fit_recipe(
     if not constant.all():
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
-        if not plan.wide:
-            rounding = np.max(np.abs(z - rounded), axis=0)
-            normal_scores = NormalScores.fit(z, sample_weight, rounding)
-        data = _Rows(z, rounded, sample_weight, normal_scores)
+        data = _Rows.of(z, rounded, sample_weight, ranked=not plan.wide)
+        normal_scores = data.normal_scores
         members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
     constants = None
@@ -155,9 +150,19 @@ class _Rows(NamedTuple):
     sample_weight: FloatArray | None
     normal_scores: NormalScores | None
 
+    @classmethod
+    def of(
+        cls, z: FloatArray, rounded: FloatArray, sample_weight: FloatArray | None, *, ranked: bool
+    ) -> "_Rows":
+        rounding = np.max(np.abs(z - rounded), axis=0)
+        scores = NormalScores.fit(z, sample_weight, rounding) if ranked else None
+        return cls(z, rounded, sample_weight, scores)
+
     def take(self, which: IntArray) -> "_Rows":
+        """Return some of the rows, with the normal scores that these have by themselves."""
         weights = take_weights(self.sample_weight, which)
-        return self._replace(z=self.z[which], rounded=self.rounded[which], sample_weight=weights)
+        ranked = self.normal_scores is not None
+        return _Rows.of(self.z[which], self.rounded[which], weights, ranked=ranked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,22 +214,20 @@ def _standardize(
 ) -> tuple[list[_Member], Scored]:
     """Fit members; calibrate them on rows that were left out; return scores of unseen rows."""
 
-    def fit_equations(data: _Rows) -> list[_Member]:
+    def fit_members(data: _Rows) -> list[_Member]:
         # The limits of the calling thread are not those of others.
         with limit_workers(1):
-            members, fits = [], _equations_of(data, plan, seed)
+            members, fits = [], _members_of(data, plan, seed)
             for fit in fits:
                 members += fit()
                 progress.step(SCORED_PER_FITTED * n_rows / len(fits))
         return members
 
     n_rows = len(data.z)
-    equations = fit_equations(data)
-    # Neighbors leave the row itself out, so that they need not be fitted without it.
-    members = equations + ([] if plan.wide else _fit_neighbors(data, seed))
+    members = fit_members(data)
     weighed = np.array([not member.is_exact for member in members])
 
-    def measure(members: list[_Member], z: FloatArray) -> FloatArray:
+    def measure(data: _Rows, members: list[_Member], z: FloatArray) -> FloatArray:
         with limit_workers(1):
             return np.asarray(_score_members(members, data.normal_scores).measure(z).T)
 
@@ -233,24 +236,23 @@ def _standardize(
         return np.column_stack([values[:, ~exact], values[:, exact].sum(axis=1)])
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
-        fold = fit_equations(data.take(rest))
-        return add_up_exact(fold, measure(fold, data.z[unseen]))
+        others = data.take(rest)
+        fold = fit_members(others)
+        return add_up_exact(fold, measure(others, fold, data.z[unseen]))
 
-    every = measure(members, data.z)
+    every = measure(data, members, data.z)
     seen = add_up_exact(members, every)
     unseen, unseen_weight = seen, data.sample_weight
     if can_leave_out(n_rows):
         with suppress(NothingVanishesError):  # on some of the rows, though it does on all
-            found, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
-            neighbors = seen[which, found.shape[1] - 1 : -1]
-            unseen = np.column_stack([found[:, :-1], neighbors, found[:, -1]])
+            unseen, which = apply_to_unseen(n_rows, fit_and_measure, seed=seed, n_jobs=n_jobs)
             unseen_weight = take_weights(data.sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
     medians, upper = np.maximum(
         _usual(unseen[:, :-1], unseen_weight), _usual(seen[:, :-1], data.sample_weight)
     )
-    distances = _distances(every, measure(members, data.rounded))[:, weighed]
+    distances = _distances(every, measure(data, members, data.rounded))[:, weighed]
     # Where equations are exact nothing but rounding is spread, and it must not be blown up.
     rounding = quantiles(distances, [1 - MOST_ANOMALIES], data.sample_weight)[0]
     # The share p of a logistic distribution is beyond log(1/p - 1).
@@ -312,38 +314,30 @@ class _Plan(NamedTuple):
     """
 
     wide: bool
-    scale: float
-    n_few: int
-    n_many: int
+    #: With fewer rows to a candidate, equations hold by chance, most of all on strange rows.
+    quadratic: bool
+    n_clusters: int
     exact: bool
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-        # The smallest size of residuals of quadratic equations that is told from chance: products
-        # of exact equations are small of second order.
-        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
-        few, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
             n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
-            scale,
-            few,
-            min(many, max(1, n_rows // ROWS_TO_TRUST)),
-            n_rows >= ROWS_PER_CANDIDATE * n_columns,
+            n_rows >= 2 * n_candidates,
+            min(most, MOST_CLUSTERS),
+            n_rows >= ROWS_PER_UNKNOWN * n_columns,
         )
 
 
 #: Witnesses: whose views are heard together.
 EQUATIONS, RANK_EQUATIONS = "equations", "equations of normal scores"
 COLUMNS, NEIGHBORHOODS = "values of columns", "neighborhoods"
-#: Names of the views of clusters: by where these are sought, and by how many there are.
-DECORRELATED = "clusters of decorrelated columns"
-LARGE = f"clusters of about {ROWS_TO_TRUST} rows or more"
 
 
-def _equations_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
+def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
     """Return functions that fit one view each, or none where there is nothing to look at."""
     if plan.wide:
         return [lambda: [_fit_span(data.z, data.sample_weight)]]
@@ -356,6 +350,7 @@ def _equations_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list
             for fit in _views_of(ranks, data.sample_weight, plan, seed)
         ),
         lambda: _fit_exact(data, seed) if plan.exact else [],
+        lambda: _fit_neighbors(data, seed),
     ]
 
 
@@ -382,16 +377,10 @@ def _views_of(
     # Directions of small variance count more, but not as much as under the covariance itself.
     _, covariance = shrunk_covariance(z[kept], take_weights(sample_weight, kept))
     flattened = root_of(covariance, -0.25)
-    unmixed = np.eye(z.shape[1])
-
-    def clusters(name: str, mixing: FloatArray, n_clusters: int, seed: int) -> list[_Member]:
-        return [_fit_clusters(name, z, sample_weight, mixing, n_clusters, seed)]
-
-    return [
-        lambda: [_fit_quadratic(z, sample_weight, plan.scale, seed)],
-        lambda: clusters(DECORRELATED, flattened, plan.n_few, seed + 1),
-        lambda: clusters(LARGE, unmixed, plan.n_many, seed),
-    ]
+    views = [lambda: [_fit_clusters(z, sample_weight, flattened, plan.n_clusters, seed)]]
+    if plan.quadratic:
+        views.insert(0, lambda: [_fit_quadratic(z, sample_weight, seed)])
+    return views
 
 
 # --- Neighborhoods: values of single columns, and rows --------------------------------------------
@@ -423,9 +412,7 @@ def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
 # --- Views of the whole data ----------------------------------------------------------------------
 
 
-def _fit_quadratic(
-    z: FloatArray, sample_weight: FloatArray | None, smallest_scale: float, seed: int
-) -> _Member:
+def _fit_quadratic(z: FloatArray, sample_weight: FloatArray | None, seed: int) -> _Member:
     """Fit quadratic equations of the whole data against permuted columns."""
     reduction = None
     if z.shape[1] > LARGEST_DIMENSION:
@@ -449,7 +436,8 @@ def _fit_quadratic(
             one,
             contrast,
             ideal,
-            smallest_scale=smallest_scale,
+            # Products of exact equations are small of second order.
+            smallest_scale=EXACT_SHARE**2,
             sample_weight=sample_weight,
         )
 
@@ -528,7 +516,6 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
 
 
 def _fit_clusters(
-    name: str,
     z: FloatArray,
     sample_weight: FloatArray | None,
     mixing: FloatArray,
@@ -568,7 +555,11 @@ def _fit_clusters(
     log_masses = np.log(sizes / total_weight(sample_weight, len(z)))
     log_masses -= np.sum(np.log(variances), axis=1) / 2
     view = LikelihoodView(
-        (name,), [], log_masses=log_masses, centers=centers, factors=factors.reshape(-1, n_columns)
+        ("clusters",),
+        [],
+        log_masses=log_masses,
+        centers=centers,
+        factors=factors.reshape(-1, n_columns),
     )
     number = f"{len(centers)} cluster{'s' * (len(centers) != 1)}"
-    return _Member(view, f"{name}: linear equations of {number}", EQUATIONS)
+    return _Member(view, f"clusters: linear equations of {number}", EQUATIONS)
