@@ -183,14 +183,14 @@ def quantile_threshold(
 def skewed_fence(lower: float, median: float, upper: float) -> float:
     """Return what no score is below, if their distribution is skewed as its quartiles are.
 
-    That is the lower quartile's distance from the median as often as it fits into ``OUTLYING``
-    standard deviations. Where it is r times the distance of the upper one, each step is r times the
+    That is ``OUTLYING`` standard deviations below the median, in steps of the distance of the
+    quartiles. Where the lower one is r times as far as the upper one, each step is r times the
     last, as for a logarithm of normal numbers.
     """
-    step, steps = median - lower, OUTLYING / ndtri(0.75)
+    step, steps = max(median - lower, (upper - lower) / 2), OUTLYING / ndtri(0.75)
     if not upper > median:
         return -np.inf
-    growth = max(1.0, step / (upper - median))
+    growth = max(1.0, (median - lower) / (upper - median))
     with np.errstate(over="ignore"):
         reach = steps if growth == 1 else (np.power(growth, steps) - 1) / (growth - 1)
         return float(median - step * reach)
