@@ -50,12 +50,12 @@ class VanishingDetector(HasIdeal, Detector):
     normal. The score adds up the evidence of four witnesses: equations of the standardized columns
     (quadratic ones of all rows against permuted columns, and linear ones of clusters), the same
     equations of the normal scores of the columns, the values of single columns, and the nearest
-    rows. Each view says -log p, calibrated on rows that it was not fitted to; a row that was fitted
-    to is judged without itself. A row that breaks an equation which holds exactly in nearly all
-    others, such as a sum, or a column that is constant in training, is anomalous whatever the other
-    views say. Tables with more columns than rows, or with more than 100 columns and few rows, have
-    one view: linear equations in the span of the rows, and the distance from that span, under a
-    shrunk covariance. Of more than 20,000 rows, 20,000 are drawn.
+    rows. Each view says -log p, calibrated on rows that it was not fitted to. A row that breaks an
+    equation which holds exactly in nearly all others, such as a sum, or a column that is constant
+    in training, is anomalous whatever the other views say. Tables with more columns than rows, or
+    with more than 100 columns and few rows, have one view: linear equations in the span of the
+    rows, and the distance from that span, under a shrunk covariance. Of more than 20,000 rows,
+    20,000 are drawn.
 
     The recipe keeps up to 1,000 training rows and up to 1,000 values of each column to compare
     with, but for wide tables. They are in its model files, pickles and ONNX graphs too.
@@ -73,8 +73,10 @@ class VanishingDetector(HasIdeal, Detector):
         from the nearest one. Not used by the recipe.
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
-        large that it makes no difference, and uses the rule of box plots on their scores; it calls
-        at least one in a hundred of them anomalous, and at most one in twenty. A number is the
+        large that it makes no difference, and uses the rule of box plots on their scores. It calls
+        at least one in a hundred of them anomalous, and so few that in nine of ten tables at most
+        one in twenty new normal rows is; rows that are lower than scores of normal rows can be,
+        given their quartiles, come on top. A number is the
         share of the training data that is called anomalous; of new data it may be far more, as
         equations fit the rows that they were found on best. With ``calibration`` it is the
         guaranteed rate of false alarms. Rows that differ by rounding only are on the same side.
