@@ -77,7 +77,7 @@ from vanishing.transformations import Affine, Transformation
 #: Candidates of degree 2 grow with the square of the dimension: these make 230.
 LARGEST_DIMENSION = 20
 #: With fewer rows to an unknown, exact equations hold by chance.
-ROWS_PER_UNKNOWN = 3
+ROWS_PER_CANDIDATE = 3
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
@@ -328,7 +328,7 @@ class _Plan(NamedTuple):
             n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
             n_rows >= 2 * n_candidates,
             min(most, MOST_CLUSTERS),
-            n_rows >= ROWS_PER_UNKNOWN * n_columns,
+            n_rows >= ROWS_PER_CANDIDATE * n_columns,
         )
 
 
