@@ -1,4 +1,4 @@
-"""Tables of OddBench and OvRBench: ``python -m benchmarks.detectors.macrodata [FOLDER]``.
+"""Tables of OddBench and OvRBench: ``python -m benchmarks.detectors.macrodata [FOLDER [DETECTOR ...]]``.
 
 Reads the folder ``macrodata`` of VANISHING_DATA (npz with X_train, normal rows only, X_test and
 y_test, 1 for anomalies), and writes ``macrodata_results.json`` into FOLDER, by default beside this
@@ -6,7 +6,8 @@ file. Tables at even places of the sorted list of each collection were used to c
 those at odd places to confirm the choice. Peers are used as they come, on standardized columns.
 ECOD and INNE are PyOD's. *Four kNN* is a naive sum: -log of the tail on the
 training rows and the logarithm of the excess, of the mean distances to five neighbors in
-standardized columns and in normal quantiles, as they are and whitened.
+standardized columns and in normal quantiles, as they are and whitened. Detectors that are named
+are measured alone.
 """
 
 import json
@@ -15,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,23 +79,23 @@ DETECTORS: dict[str, Scores] = {
 }
 
 
-def measure(path: Path) -> dict[str, float]:
-    """AUC × 100 of every detector."""
+def measure(path: Path, names: list[str]) -> dict[str, float]:
+    """AUC × 100 of some detectors."""
     stored = np.load(path, allow_pickle=False)
     scaler = StandardScaler().fit(stored["X_train"].astype(np.float64))
     train, test = (scaler.transform(stored[key].astype(float)) for key in ("X_train", "X_test"))
     found = {}
-    for name, score in DETECTORS.items():
+    for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = np.clip(score(train, test), -1e300, 1e300)
+            scores = np.clip(DETECTORS[name](train, test), -1e300, 1e300)
         found[name] = 100 * float(roc_auc_score(stored["y_test"], scores))
     return found
 
 
 def summarize(tables: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """Means, and differences of ours with standard errors and shares of tables where ours wins."""
-    values = {name: np.array([table[name] for table in tables]) for name in DETECTORS}
+    values = {name: np.array([table[name] for table in tables]) for name in tables[0]}
     summary = {}
     for name, own in values.items():
         apart = values["ours"] - own
@@ -109,11 +111,12 @@ def summarize(tables: list[dict[str, float]]) -> dict[str, dict[str, float]]:
 def main() -> None:
     """Run all tables."""
     source = Path(os.environ["VANISHING_DATA"]) / "macrodata"
+    names = sys.argv[2:] or list(DETECTORS)
     result: dict[str, object] = {"machine": machine.describe()}
     with ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         for collection in COLLECTIONS:
             paths = sorted(source.glob(f"{collection}-*.npz"))
-            found = list(pool.map(measure, paths))
+            found = list(pool.map(partial(measure, names=names), paths))
             for half, name in enumerate(HALVES):
                 result[f"{collection}, {name}"] = summarize(found[half::2])
             result[collection] = summarize(found)
