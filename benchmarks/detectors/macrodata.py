@@ -1,4 +1,6 @@
-"""Tables of OddBench and OvRBench: ``python -m benchmarks.detectors.macrodata [FOLDER [DETECTOR ...]]``.
+"""Tables of OddBench and OvRBench.
+
+``python -m benchmarks.detectors.macrodata [FOLDER [DETECTOR ...]]``
 
 Reads the folder ``macrodata`` of VANISHING_DATA (npz with X_train, normal rows only, X_test and
 y_test, 1 for anomalies), and writes ``macrodata_results.json`` into FOLDER, by default beside this
