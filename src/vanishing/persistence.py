@@ -23,7 +23,9 @@ from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
+from vanishing.detectors.columns import ColumnFunctions
 from vanishing.detectors.gradients import OrientedGradients, check_image_shape
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView
 from vanishing.detectors.score import (
     Coordinates,
     LikelihoodView,
@@ -507,6 +509,12 @@ def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
     if columns is not None:
         require(_all_below(columns, width), f"the columns of the detector are not among {width}")
         width = len(columns)
+    scores = coordinates.normal_scores
+    require(
+        not coordinates.ranked
+        or (columns is not None and scores is not None and _are_functions(scores, width)),
+        "the normal scores of the detector do not fit its columns",
+    )
     widths = []
     for applied in coordinates.maps:
         image = width
@@ -518,6 +526,17 @@ def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
             image = check_preprocessor(coordinates.preprocessor, image)
         widths.append(image)
     return widths
+
+
+def _are_functions(functions: ColumnFunctions, width: int) -> bool:
+    """Say whether each of so many columns has a function, with knots in increasing order."""
+    starts, knots = functions.starts, functions.knots
+    fits = len(starts) == width + 1 and starts[0] == 0 and starts[-1] == len(knots)
+    if not (fits and bool((np.diff(starts) >= 2).all())):
+        return False
+    numbers = np.isfinite(knots).all() and np.isfinite(functions.values).all()
+    steps = np.delete(np.diff(knots), starts[1:-1] - 1)
+    return bool(numbers and (steps > 0).all())
 
 
 def _check_view(view: View, widths: list[int]) -> None:
@@ -539,6 +558,13 @@ def _check_view(view: View, widths: list[int]) -> None:
             fits &= 0 < len(view.factors) == view.centers.size
         case SpanView():
             fits = len(view.center) == width
+        case NeighborView():
+            fits = view.rows.shape[1] == width and len(view.rows) > 0
+            fits &= n_components == 0 and view.resolution > 0 and bool((view.row_weights > 0).all())
+        case ColumnView():
+            evidence = view.evidence
+            fits = n_components == 0 and evidence is not None
+            fits &= evidence is not None and _are_functions(evidence, width)
         case _:
             fits = n_components > 0
     if not isinstance(view, Mixture):

@@ -10,6 +10,9 @@ that nothing is listed twice:
 A field or attribute that has a default may be missing in a file. Annotations also give the shapes
 of arrays: ``Annotated[FloatArray, "n_rows names"]`` has as many columns as there are ``names``.
 ``persistence.py`` reads files, and compares them with the annotations.
+
+Fields may be rows of the training data: a detector that compares with the nearest rows keeps up to
+1,000 of them, and what is kept of partial fits may be rows as well.
 """
 
 import hashlib

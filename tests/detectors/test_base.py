@@ -13,7 +13,6 @@ from vanishing.detectors.base import (
     quantile_threshold,
 )
 from vanishing.detectors.score import Score
-from vanishing.levels import CHANCE
 from vanishing.transformations import RandomAffine
 
 
@@ -143,6 +142,15 @@ def test_too_few_samples_for_the_guarantee():
 def test_few_rows_are_called_anomalous_only_if_the_rate_is_certain(n_rows):
     share = most_anomalies(n_rows)
     below = round(share * min(n_rows, 1000))
-    assert beta.sf(0.15, below + 1, min(n_rows, 1000) - below) <= CHANCE or below == 0
-    assert share == MOST_ANOMALIES or beta.sf(0.15, below + 2, n_rows - below - 1) > CHANCE
-    assert (share == MOST_ANOMALIES) == (n_rows >= 300)
+    n_rows = min(n_rows, 1000)
+    assert beta.sf(MOST_ANOMALIES, below + 1, n_rows - below) <= 0.1 or below == 0
+    assert beta.sf(MOST_ANOMALIES, below + 2, n_rows - below - 1) > 0.1
+
+
+def test_what_is_lower_than_a_skewed_distribution_is_comes_on_top():
+    rng = np.random.default_rng(2)
+    normal = -rng.gamma(2.0, size=900)
+    scores = np.append(normal, rng.uniform(-90, -80, 100))
+    most = most_anomalies(1000)
+    assert np.mean(normal < quantile_threshold(normal, "auto", most=most)) <= MOST_ANOMALIES
+    assert np.mean(scores < quantile_threshold(scores, "auto", most=most)) > 2 * MOST_ANOMALIES

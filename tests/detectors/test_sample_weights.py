@@ -207,8 +207,8 @@ def test_the_recipe_learns_what_counts():
 
 def test_wide_tables_are_reduced_with_their_weights():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 25)) + 0.01 * rng.normal(size=(120, 25))
-    fitted = VanishingDetector().fit(X, sample_weight=rng.uniform(0.5, 2, 120))
+    X = rng.normal(size=(480, 3)) @ rng.normal(size=(3, 25)) + 0.01 * rng.normal(size=(480, 25))
+    fitted = VanishingDetector().fit(X, sample_weight=rng.uniform(0.5, 2, 480))
     assert fitted.anomaly_score_.coordinates.maps[0] is not None
     assert (fitted.predict(X) == 1).mean() > 0.9
     assert (fitted.predict(rng.normal(size=(20, 25))) == -1).all()

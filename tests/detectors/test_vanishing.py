@@ -161,10 +161,12 @@ def test_recipe_says_what_it_chose():
     chosen = VanishingDetector().fit(machine(600)).chosen_
     assert [line.split(":")[0] for line in chosen] == [
         "all rows, quadratic",
-        "all rows, linear",
-        "clusters of decorrelated columns",
-        "up to 40 clusters",
-        "clusters of about 50 rows or more",
+        "clusters",
+        "all rows, quadratic, of normal scores",
+        "clusters, of normal scores",
+        "values of 3 columns",
+        "nearest rows, by columns",
+        "nearest rows, by normal scores",
         "1 constant column",
     ]
     assert "Permuted()" in chosen[0]

@@ -334,10 +334,10 @@ def test_constant_columns_in_single_precision():
     X = np.column_stack([curve(), np.full(300, 0.1)])
     detector = VanishingDetector().fit(X)
     np.testing.assert_allclose(
-        detector.score_samples(X.astype(np.float32)), detector.score_samples(X), atol=1e-3
+        detector.score_samples(X.astype(np.float32)), detector.score_samples(X), rtol=1e-3
     )
     found = run(session(detector), X.astype(np.float32))
-    np.testing.assert_allclose(found["scores"], detector.score_samples(X), atol=1e-3)
+    np.testing.assert_allclose(found["scores"], detector.score_samples(X), rtol=1e-3)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -20,6 +20,7 @@ from tests.support.cases import NORMALIZATIONS
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.app.wording import list_changes
 from vanishing.detectors import ChristoffelDetector
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView
 from vanishing.detectors.score import VIEWS as KINDS
 from vanishing.detectors.score import (
     ChristoffelView,
@@ -222,11 +223,13 @@ def test_broken_constants_are_mended_by_themselves():
     X = with_constants(BROKEN[:2])
     X[:, -2] = 8.0
     X[::2, -1] = -1.0
+    # Five times what the four witnesses can say of a row that is beyond all others.
+    least = 5 * 4 * np.log(1 + len(NORMAL))
     for explanation, constant in zip(detector.explain(X), X[:, -1], strict=True):
         assert_adds_up(explanation, detector)
         np.testing.assert_allclose(explanation.counterfactual[-2:], [7.0, 0.3])
-        assert explanation.attribution[-2] == pytest.approx(30 + np.log(1 + 1 / 7))
-        assert (explanation.attribution[-1] > 30) == (constant != 0.3)
+        assert explanation.attribution[-2] == pytest.approx(least + np.log(1 + 1 / 7))
+        assert (explanation.attribution[-1] > least) == (constant != 0.3)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +282,10 @@ def smoothed():
 VIEWS = {
     "norm": (VanishingDetector(contrastive()), 0, NormView),
     "whole": (VanishingDetector(), 0, ClusterView),
-    "clusters": (VanishingDetector(), 3, LikelihoodView),
-    "exact": (VanishingDetector(), -1, ExactView),
+    "clusters": (VanishingDetector(), 1, LikelihoodView),
+    "exact": (VanishingDetector(), -4, ExactView),
+    "values of columns": (VanishingDetector(), -3, ColumnView),
+    "nearest rows": (VanishingDetector(), -2, NeighborView),
     "Christoffel function": (ChristoffelDetector(), 0, ChristoffelView),
     "span": (VanishingDetector(), 0, SpanView),
     "transformed": (TransformationDetector(contamination=0.05), 0, Mixture),
@@ -626,10 +631,13 @@ def test_equations_of_every_view_are_named():
     row = np.array([[0.3, -0.2, 0.5, 1.0, 1.5]])
     score = detector.anomaly_score_
     explanation = detector.explain(row, n_equations=1000)[0]
-    names = [view.names[0] for view in score.views]
+    # Values of columns and nearest rows have no equations, and come last.
+    views = [view for view in score.views if not isinstance(view, ColumnView | NeighborView)]
+    assert views == score.views[: len(views)]
+    names = [view.names[0] for view in views]
     assert {equation.part for equation in explanation.equations} == set(names)
-    measured = score.measure(row)[:, 0]
-    for place, (view, value) in enumerate(zip(score.views, measured, strict=True)):
+    measured = score.measure(row)[: len(views), 0]
+    for place, (view, value) in enumerate(zip(views, measured, strict=True)):
         own = [equation for equation in explanation.equations if equation.part == view.names[0]]
         z = score.parts[place].coordinates(row)
         for equation in own:

@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv, ndtri
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.blocks import block_rows, limit_jobs, one_thread
 from vanishing.arrays.namespace import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     machine_epsilon,
@@ -47,7 +48,7 @@ from vanishing.detectors.score import Normal, Score
 from vanishing.equations.text import last_digits
 from vanishing.explain.record import Explanation
 from vanishing.ideal import VanishingIdeal, warn_of_overflow
-from vanishing.levels import BLOCK, CHANCE, FOLDS, LONG_SUM, SAME
+from vanishing.levels import BLOCK, FOLDS, LONG_SUM, OUTLYING, SAME
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
@@ -164,14 +165,42 @@ def quantile_threshold(
     """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
 
     "auto" is the rule of box plots, one and a half times the distance of the quartiles below the
-    lower one, but calls at least one sample in a hundred anomalous, and at most the share ``most``;
-    the rule itself never calls more than a quarter anomalous.
+    lower one, but calls at least one sample in a hundred anomalous. Of the samples that a skewed
+    distribution may have, it calls at most the share ``most`` anomalous. Those that are lower come
+    on top, as far as they are no matter of chance. The rule never calls more than a quarter
+    anomalous.
     """
     if contamination == "auto":
-        shares = [FEWEST_ANOMALIES, most, 0.25, 0.75]
-        lowest, highest, lower, upper = finite_quantiles(scores, shares, sample_weight)
+        shares = [FEWEST_ANOMALIES, 0.25, 0.5, 0.75]
+        lowest, lower, median, upper = finite_quantiles(scores, shares, sample_weight)
+        beyond = scores < skewed_fence(lower, median, upper)
+        most = min(0.25, most + _least_share(beyond, sample_weight))
+        highest = finite_quantiles(scores, [most], sample_weight)[0]
         return max(lowest, min(lower - 1.5 * (upper - lower), highest))
     return finite_quantiles(scores, [contamination], sample_weight)[0]
+
+
+def skewed_fence(lower: float, median: float, upper: float) -> float:
+    """Return what no score is below, if their distribution is skewed as its quartiles are.
+
+    That is ``OUTLYING`` standard deviations below the median, in steps of the distance of the
+    quartiles. Where the lower one is r times as far as the upper one, each step is r times the
+    last, as for a logarithm of normal numbers.
+    """
+    step, steps = max(median - lower, (upper - lower) / 2), OUTLYING / ndtri(0.75)
+    if not upper > median:
+        return -np.inf
+    growth = max(1.0, (median - lower) / (upper - median))
+    with np.errstate(over="ignore"):
+        reach = steps if growth == 1 else (np.power(growth, steps) - 1) / (growth - 1)
+        return float(median - step * reach)
+
+
+def _least_share(chosen: BoolArray, sample_weight: FloatArray | None) -> float:
+    """Return the share of the chosen that is exceeded nine times in ten, given these."""
+    total = total_weight(sample_weight, len(chosen))
+    count = float(np.sum(chosen if sample_weight is None else sample_weight * chosen))
+    return float(betaincinv(count, total - count + 1, UNUSUAL_SHARE)) if count > 0 else 0.0
 
 
 def choose_threshold(
@@ -195,13 +224,13 @@ def most_anomalies(n_rows: float) -> float:
     """Return the largest share of normal rows that "auto" calls anomalous.
 
     With k of n training rows below the threshold, the false alarm rate of new rows has the
-    distribution Beta(k + 1, n - k). Small tables get the largest k for which it exceeds three times
-    ``MOST_ANOMALIES`` by no more than chance (a one-sided tolerance limit).
+    distribution Beta(k + 1, n - k): k is the largest for which it is at most ``MOST_ANOMALIES``
+    nine times in ten (a one-sided tolerance limit).
     """
     n_rows = min(n_rows, ENOUGH_ROWS)
     below = np.arange(int(MOST_ANOMALIES * n_rows) + 1)
-    certain = betainc(below + 1, n_rows - below, 3 * MOST_ANOMALIES) >= 1 - CHANCE
-    return min(MOST_ANOMALIES, max(0, int(certain.sum()) - 1) / n_rows)
+    certain = betainc(below + 1, n_rows - below, MOST_ANOMALIES) >= 1 - UNUSUAL_SHARE
+    return max(0, int(certain.sum()) - 1) / n_rows
 
 
 def finite_quantiles(

@@ -147,9 +147,9 @@ class ChristoffelDetector(Detector):
         had it.
     contamination : float or "auto", default="auto"
         "auto" uses the rule of box plots on the scores that training rows have without themselves;
-        it calls at least one in a hundred of them anomalous, and at most one in twenty. A number
-        is the share of the training data that is called anomalous; with ``calibration``, the
-        guaranteed rate of false alarms.
+        it calls at least one in a hundred of them anomalous, and at most one in twenty of those
+        that are not far below all others. A number is the share of the training data that is called
+        anomalous; with ``calibration``, the guaranteed rate of false alarms.
     calibration : float or None, default=None
         Share of the training data that is kept out of the fit and used for the threshold.
     memory_budget : int, default=2**31

@@ -1,7 +1,13 @@
-"""The recipe for tables: views of the whole data and of its clusters, and exact equations.
+"""The recipe for tables: equations, values of columns and neighborhoods, added up as evidence.
 
-Rows need not all be normal. No view describes a single row, so that a row which was fitted to is
-scored as if it were new: what is usual is learned from most rows, and small clusters are left out.
+Rows need not all be normal. A row that was fitted to is scored as if it were new: equations
+describe most rows and no single one, and the evidence of neighbors does not count the row itself.
+
+By Sklar's theorem the density of a table is that of each column by itself, and of their normal
+scores together. So there are four witnesses: the equations of the columns as they are, the
+equations of their normal scores, the values of single columns, and the nearest rows. Each is heard
+once, however many views it has. A view says -log p, where p is the share of normal rows that it
+finds as strange: calibrated on rows that it was not fitted to.
 """
 
 from collections.abc import Callable
@@ -21,6 +27,7 @@ from vanishing.detectors.base import (
     ENOUGH_ROWS,
     FITTED_ROWS,
     MOST_ANOMALIES,
+    UNUSUAL_SHARE,
     Progress,
     Scored,
     apply_to_unseen,
@@ -28,6 +35,7 @@ from vanishing.detectors.base import (
     count_folds,
     move_last_digits,
 )
+from vanishing.detectors.columns import NEIGHBORS, ColumnEvidence, NormalScores
 from vanishing.detectors.covariance import (
     EXACT_SHARE,
     ROWS_PER_COLUMN,
@@ -39,12 +47,11 @@ from vanishing.detectors.covariance import (
     shrunk_covariance,
 )
 from vanishing.detectors.mixture import (
-    ROWS_TO_TRUST,
     NothingVanishesError,
     find_clusters,
     fit_clusters,
-    scale_component,
 )
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView, keep_rows
 from vanishing.detectors.sample_weights import (
     draw_rows,
     fit_pca,
@@ -69,25 +76,18 @@ from vanishing.transformations import Affine, Transformation
 
 #: Candidates of degree 2 grow with the square of the dimension: these make 230.
 LARGEST_DIMENSION = 20
-#: With fewer rows to an unknown, equations hold by chance, and residuals of the rows that they were
-#: fitted to say nothing: those of quadratic equations are then measured on a coarse scale.
-ROWS_PER_CANDIDATE, COARSE_SCALE = 3, 0.2
+#: With fewer rows to an unknown, exact equations hold by chance.
+ROWS_PER_CANDIDATE = 3
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
 #: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
 #: minimum covariance determinant, for up to a quarter of anomalies.
 CORE_SHARE = 0.75
-#: Weight of the linear equations of the whole, those of the other views being 1: linear equations
-#: of clusters say most of the same.
-LINEAR_WEIGHT = 0.25
-#: Numbers of clusters at three resolutions, at most, and rows of a cluster, at least: fewer
-#: describe themselves.
-RESOLUTIONS, SMALLEST_CLUSTER = (20, 40, 120), 8
+#: Clusters, at most, and rows of a cluster, at least: fewer describe themselves.
+MOST_CLUSTERS, SMALLEST_CLUSTER = 20, 8
 #: Exact equations are sought among columns with so many different quantiles: columns of fewer
 #: values satisfy equations by chance.
 LEVELS = 11
-#: A broken constant counts more than what all views together usually say of an anomaly.
-BROKEN_CONSTANT = 30.0
 #: Spread of the values of a view, at least. They are logarithms: this is a percent.
 SMALLEST_SPREAD = 0.01
 
@@ -116,60 +116,87 @@ def fit_recipe(
     plain = Coordinates(scaler, np.flatnonzero(~constant))
     members: list[_Member] = []
     unseen = Scored(np.zeros(len(X)), sample_weight)
+    normal_scores = None
     if not constant.all():
         z, rounded = (plain.scale(x) for x in (X, move_last_digits(X)))
         plan = _Plan.of(*z.shape)
-        data = _Rows(z, rounded, sample_weight)
+        data = _Rows.of(z, rounded, sample_weight, ranked=not plan.wide)
+        normal_scores = data.normal_scores
         members, unseen = _standardize(data, plan, seed, n_jobs, progress)
         chosen += [member.description for member in members]
     constants = None
     if constant.any():
         number = int(constant.sum())
         chosen.append(f"{number} constant column{'s' * (number != 1)}")
-        constants = ConstantColumns(constant, scaler.mean_, BROKEN_CONSTANT, relative=True)
-    score = _score_members(members)
+        # Far more than all witnesses say of a row that is beyond all others.
+        witnesses = max(1, len(_count_families(members)))
+        least = OUTLYING * witnesses * _capacity(len(X), sample_weight)
+        constants = ConstantColumns(constant, scaler.mean_, least, relative=True)
+    score = _score_members(members, normal_scores)
     coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
     return replace(score, coordinates=coordinates, constants=constants), chosen, unseen
 
 
+def _capacity(n_rows: int, sample_weight: FloatArray | None) -> float:
+    """Return the evidence that so many rows can give: that of one beyond all of them."""
+    return float(np.log(1 + total_weight(sample_weight, n_rows)))
+
+
 class _Rows(NamedTuple):
-    """Standardized rows, the same with other rounding errors, and their weights."""
+    """Standardized rows, the same with other rounding errors, their weights and normal scores."""
 
     z: FloatArray
     rounded: FloatArray
     sample_weight: FloatArray | None
+    normal_scores: NormalScores | None
+
+    @classmethod
+    def of(
+        cls, z: FloatArray, rounded: FloatArray, sample_weight: FloatArray | None, *, ranked: bool
+    ) -> "_Rows":
+        rounding = np.max(np.abs(z - rounded), axis=0)
+        scores = NormalScores.fit(z, sample_weight, rounding) if ranked else None
+        return cls(z, rounded, sample_weight, scores)
 
     def take(self, which: IntArray) -> "_Rows":
-        return _Rows(self.z[which], self.rounded[which], take_weights(self.sample_weight, which))
+        """Return some of the rows, with the normal scores that these have by themselves."""
+        weights = take_weights(self.sample_weight, which)
+        ranked = self.normal_scores is not None
+        return _Rows.of(self.z[which], self.rounded[which], weights, ranked=ranked)
 
 
 @dataclass(frozen=True, eq=False)
 class _Member:
-    """A view of the recipe, with the map to its coordinates."""
+    """A view of the recipe, with the map to its coordinates, and whose witness it is."""
 
     view: View
     description: str
+    family: str
     applied: PCA | Transformation | None = None
-    weight: float = 1.0
-
-    def standardize(self, shift: float, spread: float, weight: float) -> "_Member":
-        """Return the member whose view has these; only what is far off is measured otherwise."""
-        view = replace(self.view, shift=shift, spread=spread, weight=weight)
-        if isinstance(view, LikelihoodView):
-            view = replace(view, bound=shift + OUTLYING * spread, unit=OUTLYING * spread)
-        return replace(self, view=view)
+    ranked: bool = False
 
     @property
     def is_exact(self) -> bool:
-        """Whether the view is added to the others, and not one of those whose mean is taken."""
+        """Whether the view is added to the evidence, and none itself."""
         return isinstance(self.view, ExactView)
 
 
-def _score_members(members: list[_Member]) -> Score:
+def _count_families(members: list[_Member]) -> dict[str, int]:
+    """Return how many views each witness has."""
+    families = [member.family for member in members if not member.is_exact]
+    return {family: families.count(family) for family in families}
+
+
+def _score_members(members: list[_Member], normal_scores: NormalScores | None) -> Score:
     """Return the score of standardized columns, each member with an image of its own."""
-    maps = tuple(member.applied for member in members)
+    ranked = tuple(i for i, member in enumerate(members) if member.ranked)
+    coordinates = Coordinates(
+        maps=tuple(member.applied for member in members),
+        normal_scores=normal_scores if ranked else None,
+        ranked=ranked,
+    )
     views = [replace(member.view, images=(i,)) for i, member in enumerate(members)]
-    return Score(Coordinates(maps=maps), views)
+    return Score(coordinates, views)
 
 
 #: Rows that are scored in the time in which one is fitted to.
@@ -185,7 +212,7 @@ def estimate_work(n_rows: int) -> float:
 def _standardize(
     data: _Rows, plan: "_Plan", seed: int, n_jobs: int | None, progress: Progress
 ) -> tuple[list[_Member], Scored]:
-    """Fit members; give them median and spread of their values; return scores of unseen rows."""
+    """Fit members; calibrate them on rows that were left out; return scores of unseen rows."""
 
     def fit_members(data: _Rows) -> list[_Member]:
         # The limits of the calling thread are not those of others.
@@ -198,21 +225,22 @@ def _standardize(
 
     n_rows = len(data.z)
     members = fit_members(data)
-    averaged = np.array([not member.is_exact for member in members])
+    weighed = np.array([not member.is_exact for member in members])
 
-    def measure(members: list[_Member], z: FloatArray) -> FloatArray:
+    def measure(data: _Rows, members: list[_Member], z: FloatArray) -> FloatArray:
         with limit_workers(1):
-            return np.asarray(_score_members(members).measure(z).T)
+            return np.asarray(_score_members(members, data.normal_scores).measure(z).T)
 
     def add_up_exact(members: list[_Member], values: FloatArray) -> FloatArray:
         exact = np.array([member.is_exact for member in members])
         return np.column_stack([values[:, ~exact], values[:, exact].sum(axis=1)])
 
     def fit_and_measure(rest: IntArray, unseen: IntArray) -> FloatArray:
-        fold = fit_members(data.take(rest))
-        return add_up_exact(fold, measure(fold, data.z[unseen]))
+        others = data.take(rest)
+        fold = fit_members(others)
+        return add_up_exact(fold, measure(others, fold, data.z[unseen]))
 
-    every = measure(members, data.z)
+    every = measure(data, members, data.z)
     seen = add_up_exact(members, every)
     unseen, unseen_weight = seen, data.sample_weight
     if can_leave_out(n_rows):
@@ -221,23 +249,36 @@ def _standardize(
             unseen_weight = take_weights(data.sample_weight, which)
     # Rows that were fitted to keep the equations at least as well as others. Where they do not, the
     # fits without some rows have found fewer or other equations, and say too little of this one.
-    lower, medians, upper = np.maximum(
-        _quartiles(unseen[:, :-1], unseen_weight), _quartiles(seen[:, :-1], data.sample_weight)
+    medians, upper = np.maximum(
+        _usual(unseen[:, :-1], unseen_weight), _usual(seen[:, :-1], data.sample_weight)
     )
-    distances = _distances(every, measure(members, data.rounded))[:, averaged]
+    distances = _distances(every, measure(data, members, data.rounded))[:, weighed]
     # Where equations are exact nothing but rounding is spread, and it must not be blown up.
     rounding = quantiles(distances, [1 - MOST_ANOMALIES], data.sample_weight)[0]
-    spreads = np.maximum(upper - lower, np.maximum(rounding, SMALLEST_SPREAD))
-    weights = np.array([member.weight for member in members])[averaged]
-    weights /= weights.sum()
-    standard = (unseen[:, :-1] - medians) / spreads
-    # Likelihoods far off are measured by their logarithm, as their views do.
-    bent = np.array([isinstance(member.view, LikelihoodView) for member in members])[averaged]
-    beyond = np.maximum(standard / OUTLYING - 1, 0.0)
-    standard = np.where(bent & (beyond > 0), OUTLYING * (1 + np.log1p(beyond)), standard)
-    scores = -standard @ weights - unseen[:, -1]
-    known = iter(zip(medians, spreads, weights, strict=True))
-    standardized = [m if m.is_exact else m.standardize(*map(float, next(known))) for m in members]
+    # The share p of a logistic distribution is beyond log(1/p - 1).
+    tail = np.log(1 / UNUSUAL_SHARE - 1)
+    spreads = np.maximum((upper - medians) / tail, np.maximum(rounding, SMALLEST_SPREAD))
+    capacity = _capacity(n_rows, data.sample_weight)
+    families = _count_families(members)
+    known = iter(zip(medians, spreads, strict=True))
+    standardized = []
+    for member in members:
+        if member.is_exact:  # as loud as all witnesses
+            member = replace(member, view=replace(member.view, weight=float(len(families))))
+        else:
+            shift, spread = map(float, next(known))
+            view = replace(
+                member.view,
+                shift=shift,
+                spread=spread,
+                weight=1 / families[member.family],
+                capacity=capacity,
+            )
+            member = replace(member, view=view)
+        standardized.append(member)
+    views = [member.view for member in standardized if not member.is_exact]
+    evidence = sum(view.add(s) for view, s in zip(views, unseen.T[:-1], strict=True))
+    scores = -evidence - len(families) * unseen[:, -1]
     return standardized, _leave_out_extremes(np.asarray(scores), unseen_weight)
 
 
@@ -252,11 +293,11 @@ def _leave_out_extremes(scores: FloatArray, sample_weight: FloatArray | None) ->
     return Scored(scores[kept], take_weights(sample_weight, kept))
 
 
-def _quartiles(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
-    """Return the quartiles of each column, shape (3, n_columns)."""
+def _usual(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Return the median of each column, and what is not usual any more, shape (2, n_columns)."""
     # Beyond all numbers, where equations overflow, is as far as the farthest.
     farthest = np.max(values, axis=0, where=np.isfinite(values), initial=np.log(LONG_SUM))
-    return quantiles(np.minimum(values, farthest), [0.25, 0.5, 0.75], sample_weight)
+    return quantiles(np.minimum(values, farthest), [0.5, 1 - UNUSUAL_SHARE], sample_weight)
 
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -273,70 +314,105 @@ class _Plan(NamedTuple):
     """
 
     wide: bool
-    scale: float
-    n_few: int
+    #: With fewer rows to a candidate, equations hold by chance, most of all on strange rows.
+    quadratic: bool
     n_clusters: int
-    n_more: int
     exact: bool
 
     @classmethod
     def of(cls, n_rows: int, n_columns: int) -> "_Plan":
         dimension = min(n_columns, LARGEST_DIMENSION)
         n_candidates = dimension * (dimension + 3) // 2  # monomials of degree 1 and 2
-        # The smallest size of residuals of quadratic equations that is told from chance: products
-        # of exact equations are small of second order.
-        scale = EXACT_SHARE**2 if n_rows >= ROWS_PER_CANDIDATE * n_candidates else COARSE_SCALE
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
-        few, more, many = (min(most, number) for number in RESOLUTIONS)
         return cls(
             n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
-            scale,
-            few,
-            more,
-            min(many, max(1, n_rows // ROWS_TO_TRUST)),
+            n_rows >= 2 * n_candidates,
+            min(most, MOST_CLUSTERS),
             n_rows >= ROWS_PER_CANDIDATE * n_columns,
         )
 
 
-#: Names of the views of clusters: by where these are sought, and by how many there are.
-DECORRELATED = "clusters of decorrelated columns"
-MANY = f"up to {RESOLUTIONS[1]} clusters"
-LARGE = f"clusters of about {ROWS_TO_TRUST} rows or more"
+#: Witnesses: whose views are heard together.
+EQUATIONS, RANK_EQUATIONS = "equations", "equations of normal scores"
+COLUMNS, NEIGHBORHOODS = "values of columns", "neighborhoods"
 
 
 def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
     """Return functions that fit one view each, or none where there is nothing to look at."""
-    z, _, sample_weight = data
     if plan.wide:
-        return [lambda: [_fit_span(z, sample_weight)]]
+        return [lambda: [_fit_span(data.z, data.sample_weight)]]
+    assert data.normal_scores is not None
+    ranks = np.asarray(data.normal_scores(data.z))
+    return [
+        *_views_of(data.z, data.sample_weight, plan, seed),
+        *(
+            lambda fit=fit: [_rank(member) for member in fit()]
+            for fit in _views_of(ranks, data.sample_weight, plan, seed)
+        ),
+        lambda: _fit_exact(data, seed) if plan.exact else [],
+        lambda: _fit_neighbors(data, seed),
+    ]
+
+
+def _rank(member: _Member) -> _Member:
+    """Return a member that was fitted to normal scores."""
+    name, rest = member.description.split(":", 1)
+    view = replace(member.view, names=(f"{member.view.names[0]}, of normal scores",))
+    return replace(
+        member,
+        view=view,
+        description=f"{name}, of normal scores:{rest}",
+        family=RANK_EQUATIONS,
+        ranked=True,
+    )
+
+
+def _views_of(
+    z: FloatArray, sample_weight: FloatArray | None, plan: _Plan, seed: int
+) -> list[Callable[[], list[_Member]]]:
+    """Return functions that fit equations of all rows and of clusters."""
     kept = concentrate(z, sample_weight, share=CORE_SHARE)
     if not np.ptp(z[kept], axis=0).any():  # most rows are the same
         kept = np.ones(len(z), dtype=bool)
-    whole, whole_weight = z[kept], take_weights(sample_weight, kept)
     # Directions of small variance count more, but not as much as under the covariance itself.
-    _, covariance = shrunk_covariance(whole, whole_weight)
+    _, covariance = shrunk_covariance(z[kept], take_weights(sample_weight, kept))
     flattened = root_of(covariance, -0.25)
-    unmixed = np.eye(z.shape[1])
+    views = [lambda: [_fit_clusters(z, sample_weight, flattened, plan.n_clusters, seed)]]
+    if plan.quadratic:
+        views.insert(0, lambda: [_fit_quadratic(z, sample_weight, seed)])
+    return views
 
-    def clusters(name: str, mixing: FloatArray, n_clusters: int, seed: int) -> list[_Member]:
-        return [_fit_clusters(name, z, sample_weight, mixing, n_clusters, seed)]
 
-    return [
-        lambda: [_fit_quadratic(z, sample_weight, plan.scale, seed)],
-        lambda: [_fit_linear(whole, whole_weight)],
-        lambda: clusters(DECORRELATED, flattened, plan.n_few, seed + 1),
-        lambda: clusters(MANY, unmixed, plan.n_clusters, seed),
-        lambda: clusters(LARGE, unmixed, plan.n_more, seed),
-        lambda: _fit_exact(data, seed) if plan.exact else [],
+# --- Neighborhoods: values of single columns, and rows --------------------------------------------
+
+
+def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
+    """Fit the views of places that are empty in training."""
+    z, _, sample_weight, normal_scores = data
+    assert normal_scores is not None
+    evidence = ColumnEvidence.fit(z, sample_weight, EXACT_SHARE)
+    found = [
+        _Member(
+            ColumnView(("values of columns",), [], evidence=evidence),
+            f"values of {z.shape[1]} column{'s' * (z.shape[1] != 1)}: how empty their places are",
+            COLUMNS,
+        )
     ]
+    ranks = np.asarray(normal_scores(z))
+    for points, of_what, ranked in ((z, "columns", False), (ranks, "normal scores", True)):
+        rows, weights = keep_rows(points, sample_weight, ENOUGH_ROWS, seed)
+        view = NeighborView((f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights)
+        usual = np.sqrt(np.median(view.measure(rows)))
+        view = replace(view, resolution=float(EXACT_SHARE * (usual or 1.0)))
+        description = f"nearest rows, by {of_what}: the {NEIGHBORS} nearest of {len(rows)}"
+        found.append(_Member(view, description, NEIGHBORHOODS, ranked=ranked))
+    return found
 
 
 # --- Views of the whole data ----------------------------------------------------------------------
 
 
-def _fit_quadratic(
-    z: FloatArray, sample_weight: FloatArray | None, smallest_scale: float, seed: int
-) -> _Member:
+def _fit_quadratic(z: FloatArray, sample_weight: FloatArray | None, seed: int) -> _Member:
     """Fit quadratic equations of the whole data against permuted columns."""
     reduction = None
     if z.shape[1] > LARGEST_DIMENSION:
@@ -360,7 +436,8 @@ def _fit_quadratic(
             one,
             contrast,
             ideal,
-            smallest_scale=smallest_scale,
+            # Products of exact equations are small of second order.
+            smallest_scale=EXACT_SHARE**2,
             sample_weight=sample_weight,
         )
 
@@ -374,24 +451,7 @@ def _fit_quadratic(
         f"from shuffled columns ({Permuted()}, tol={ideal.tol:g})"
     )
     view = ClusterView(("all rows, quadratic",), components)
-    return _Member(view, description, reduction)
-
-
-def _fit_linear(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
-    """Fit all linear equations of most of the rows, in units of their shrunk spread."""
-    shrinkage = find_shrinkage(z, sample_weight)
-    # Under a tolerance beyond all digits every polynomial vanishes.
-    ideal = VanishingIdeal(max_degree=1, tol=1 / LONG_SUM, reduction="gram")
-    ideal.fit_part(ArraySource(z), sample_weight=sample_weight)
-    scale = np.sqrt(shrinkage.shrink(ideal.extents_**2))
-    component = scale_component(ideal, np.zeros(len(scale)), scale)
-    description = (
-        f"all rows, linear: {len(scale)} equation{'s' * (len(scale) != 1)} of degree 1, fitted to "
-        f"{CORE_SHARE:.0%} of the rows (shrinkage {shrinkage.rho:.2g})"
-    )
-    return _Member(
-        ClusterView(("all rows, linear",), [component]), description, weight=LINEAR_WEIGHT
-    )
+    return _Member(view, description, EQUATIONS, reduction)
 
 
 def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
@@ -411,12 +471,12 @@ def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
         f"principal components: {n_directions} of {n_columns} columns, and the distance from their "
         f"span (shrinkage {shrinkage.rho:.2g})"
     )
-    return _Member(view, description)
+    return _Member(view, description, EQUATIONS)
 
 
 def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
     """Fit linear equations that hold exactly in nearly all rows, if there are any."""
-    z, rounded, sample_weight = data
+    z, rounded, sample_weight, _ = data
     # Columns of few values keep equations with each other by chance, until they do not.
     levels = np.linspace(MOST_ANOMALIES, 1 - MOST_ANOMALIES, LEVELS)
     steps = np.diff(quantiles(z, levels, sample_weight), axis=0)
@@ -449,14 +509,13 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
     description = (
         f"exact: {number} equation{'s' * (number != 1)} of degree 1 that nearly all rows keep"
     )
-    return [_Member(ExactView(("exact",), [component]), description, applied)]
+    return [_Member(ExactView(("exact",), [component]), description, EQUATIONS, applied)]
 
 
 # --- Mixtures of clusters -------------------------------------------------------------------------
 
 
 def _fit_clusters(
-    name: str,
     z: FloatArray,
     sample_weight: FloatArray | None,
     mixing: FloatArray,
@@ -496,7 +555,11 @@ def _fit_clusters(
     log_masses = np.log(sizes / total_weight(sample_weight, len(z)))
     log_masses -= np.sum(np.log(variances), axis=1) / 2
     view = LikelihoodView(
-        (name,), [], log_masses=log_masses, centers=centers, factors=factors.reshape(-1, n_columns)
+        ("clusters",),
+        [],
+        log_masses=log_masses,
+        centers=centers,
+        factors=factors.reshape(-1, n_columns),
     )
     number = f"{len(centers)} cluster{'s' * (len(centers) != 1)}"
-    return _Member(view, f"{name}: linear equations of {number}")
+    return _Member(view, f"clusters: linear equations of {number}", EQUATIONS)

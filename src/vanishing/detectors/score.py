@@ -36,8 +36,10 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
+from vanishing.detectors.columns import NormalScores
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView
 from vanishing.detectors.preprocessing import split_gradients
-from vanishing.explain.attribution import Landscape
+from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
@@ -57,13 +59,15 @@ class Coordinates:
     """Maps from features to the coordinates of each image.
 
     Samples are scaled, ``columns`` of them are taken, each of ``maps`` makes an image, and all
-    images are preprocessed.
+    images are preprocessed. Images that are ``ranked`` are made of normal scores of the columns.
     """
 
     scaler: StandardScaler | None = None
     columns: Annotated[IntArray | None, "n_columns"] = None
     maps: Annotated[tuple[Any, ...], tuple[Transformation | PCA | None, ...]] = (None,)
     preprocessor: Annotated[Any, PCA | StandardScaler | Preprocessor | Pipeline | None] = None
+    normal_scores: NormalScores | None = None
+    ranked: tuple[int, ...] = ()
 
     def scale(self, X: Array) -> Array:
         """Return the scaled columns in double precision: scores do not depend on the batch."""
@@ -93,21 +97,68 @@ class Coordinates:
 
     def image(self, i: int, X: Array) -> Array:
         """Return the coordinates of image i of samples."""
-        return self.preprocess(self.transform(i, self.scale(X)))
+        scaled = self.scale(X)
+        if i in self.ranked:
+            scaled = self._ranks(scaled)
+        return self.preprocess(self.transform(i, scaled))
 
     def images(self, which: Sequence[int], X: FloatArray) -> FloatArray:
-        """Return the coordinates of several images side by side."""
+        """Return the coordinates of several images side by side; ranked ones of bent features."""
         if self._projection is not None and len(which) == len(self.maps):
             return np.hstack(list(self.each(X)))
-        scaled = self.scale(X)
+        scaled = X[:, self._columns] if which[0] in self.ranked else self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
+
+    def bend(self, X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return features of which those that are ranked are replaced by normal scores.
+
+        ``features`` are along the last axis of X. The rest of the way to ranked images is affine.
+        """
+        which = np.arange(len(self._places))[features]
+        bent, ranked = X.copy(), np.flatnonzero(self._places[which] >= 0)
+        some = which[ranked]
+        bent[..., ranked] = self._ranks(
+            (X[..., ranked] - self._scaling.mean_[some]) / self._scaling.scale_[some],
+            self._places[some],
+        )
+        return bent
+
+    def bend_slopes(self, x: FloatArray) -> FloatArray:
+        """Return the derivative of each bent feature at one point."""
+        slopes = np.ones_like(x)
+        found = self._ranks.slopes(self.scale(x[None, :]))[0]
+        slopes[self._columns] = found / self._scaling.scale_[self._columns]
+        return slopes
+
+    @property
+    def _ranks(self) -> NormalScores:
+        assert self.normal_scores is not None
+        return self.normal_scores
+
+    @property
+    def _scaling(self) -> StandardScaler:
+        assert self.scaler is not None
+        return self.scaler
+
+    @property
+    def _columns(self) -> IntArray:
+        assert self.columns is not None
+        return self.columns
+
+    @lazy
+    def _places(self) -> IntArray:
+        """The place of each feature among the columns that are taken; -1 for the others."""
+        places = np.full(len(self._scaling.scale_), -1)
+        places[self._columns] = np.arange(len(self._columns))
+        return places
 
     def each(self, X: Array) -> Iterator[Array]:
         """Yield the coordinates of all images, one after the other."""
         scaled = self.scale(X)
         if self._projection is None:
+            ranks = self._ranks(scaled) if self.ranked else scaled
             for i in range(len(self.maps)):
-                yield self.preprocess(self.transform(i, scaled))
+                yield self.preprocess(self.transform(i, ranks if i in self.ranked else scaled))
             return
         # One product for all images, and no image in full.
         center, matrix, offsets = (move_like(part, scaled) for part in self._projection)
@@ -150,6 +201,8 @@ class Coordinates:
             x = map_samples(self.scaler, graph, x)
         if self.columns is not None:
             x = x.take(self.columns, axis=1)
+        if which[0] in self.ranked:
+            x = self._ranks.nodes(graph, x)
         z = graph.concat([_map_nodes(self.maps[i], graph, x) for i in which], axis=0)
         return z if self.preprocessor is None else map_samples(self.preprocessor, graph, z)
 
@@ -321,13 +374,11 @@ class LinearView(View):
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodView(LinearView):
-    """Minus the log likelihood of a mixture, ℓ = -log Σ_j e^{m_j - D_j / 2}.
+    """Minus the log likelihood of a mixture, s = ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
     D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
     their spread: its squared Mahalanobis distance. m_j is the logarithm of the share of a cluster
-    less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other. Far from
-    all clusters, beyond a bound b, a logarithm is taken, so that the other views are heard: s = b +
-    u log(1 + (ℓ - b) / u) with the unit u.
+    less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other.
     """
 
     log_masses: Annotated[FloatArray, "n_clusters"] = field(default_factory=lambda: np.zeros(0))
@@ -337,29 +388,16 @@ class LikelihoodView(LinearView):
     factors: Annotated[FloatArray, "n_rows n_features"] = field(
         default_factory=lambda: np.zeros((0, 0))
     )
-    bound: float = LARGEST_FLOAT
-    unit: float = 1.0
 
     def value(self, deviations: Array, k: int = 0) -> Array:
-        """Return s."""
+        """Return ℓ."""
         every = self._log_sum(deviations)
-        xp = namespace(deviations)
         with np.errstate(divide="ignore"):
-            likelihood = -(xp.log(every.sums) + every.largest)[:, 0]
-        beyond = xp.maximum(likelihood - self.bound, xp.zeros_like(likelihood))
-        return xp.where(
-            likelihood > self.bound,
-            self.bound + self.unit * xp.log1p(beyond / self.unit),
-            likelihood,
-        )
+            return -(namespace(deviations).log(every.sums) + every.largest)[:, 0]
 
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
-        """Return half the probability that a sample belongs to each cluster, less beyond b."""
-        every = self._log_sum(deviations)
-        with np.errstate(divide="ignore"):
-            likelihood = -(np.log(every.sums) + every.largest)
-        beyond = np.maximum(likelihood - self.bound, 0.0)
-        return np.asarray(every.parts / (2 + 2 * beyond / self.unit))
+        """Return half the probability that a sample belongs to each cluster."""
+        return np.asarray(self._log_sum(deviations).parts / 2)
 
     @property
     def width(self) -> int:
@@ -408,15 +446,10 @@ class LikelihoodView(LinearView):
         return residuals.reshape(-1, n_clusters, width).reduce("SumSquare", axis=2)
 
     def nodes(self, deviations: "Value") -> "Value":
-        """Add s."""
-        graph = deviations.graph
-        deviations = graph.where(deviations.apply("IsNaN"), np.inf, deviations)
+        """Add ℓ."""
+        deviations = deviations.graph.where(deviations.apply("IsNaN"), np.inf, deviations)
         logs, largest = _log_sum(deviations * -0.5 + self.log_masses, axis=1)
-        likelihood = -(logs + largest)
-        inside = likelihood <= self.bound
-        beyond = graph.where(inside, 0.0, likelihood - self.bound)
-        bent = (beyond * (1 / self.unit) + 1.0).apply("Log") * self.unit + self.bound
-        return graph.where(inside, likelihood, bent)
+        return -(logs + largest)
 
     @lazy
     def _offsets(self) -> FloatArray:
@@ -471,7 +504,8 @@ class SpanView(LinearView):
         """Return the derivative of the contribution with respect to z."""
         inside, outside = self._project(z - self.center)
         slopes = (inside / self.variances) @ self.directions + outside / self.rest
-        outer = self._factor * self.slopes(self.measure(z))
+        found = self.measure(z)
+        outer = self.factor(self.value(found))[:, None] * self.slopes(found)
         return np.asarray(2 / len(self.center) * outer * slopes)
 
     def residuals(
@@ -704,7 +738,17 @@ def _log_add(total: "Value", other: float) -> "Value":
 
 
 #: All kinds of views, for model files.
-VIEWS = (NormView, ClusterView, ExactView, ChristoffelView, LikelihoodView, SpanView, Mixture)
+VIEWS = (
+    NormView,
+    ClusterView,
+    ExactView,
+    ChristoffelView,
+    LikelihoodView,
+    SpanView,
+    Mixture,
+    ColumnView,
+    NeighborView,
+)
 
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
@@ -862,13 +906,10 @@ class Score:
 
     def add_up(self, measured: Array) -> Array:
         """Return the sum of the views, given s of each."""
-        shifts, spreads, weights = (
-            move_like(np.array([getattr(view, name) for view in self.views], dtype=float), measured)
-            for name in ("shift", "spread", "weight")
-        )
         xp = namespace(measured)
         with np.errstate(invalid="ignore"):
-            total = weights @ ((measured - shifts[:, None]) / spreads[:, None])
+            added = [view.add(measured[v, :]) for v, view in enumerate(self.views)]
+            total = reduce(add, added)
         # Infinitely far from every ideal, or not a number: as anomalous as can be.
         return xp.where(xp.isnan(total), xp.full_like(total, xp.inf), total)
 
@@ -925,8 +966,11 @@ class Score:
         if self.constants is not None:
             # Rows that were kept out of the fit may break a constant, and with it the mean.
             center = np.where(self.constants.constant, self.constants.values, center)
+        ranked = self.coordinates.ranked
+        normal_scores = Bend(self.coordinates.bend, self.coordinates.bend_slopes)
         return Landscape(
             [partial(self.coordinates.images, view.images) for view in self.views],
+            [normal_scores if view.images[0] in ranked else None for view in self.views],
             self.views,
             center,
             scale,
@@ -958,7 +1002,5 @@ class Score:
             if view.images not in points:
                 points[view.images] = self.coordinates.nodes(graph, x, view.images)
             s = view.nodes(view.measure_nodes(graph, points[view.images]))
-            if (view.shift, view.spread, view.weight) != (0.0, 1.0, 1.0):
-                s = (s - view.shift) / view.spread * view.weight
-            terms.append(s)
+            terms.append(view.add_nodes(s))
         return reduce(add, terms)

@@ -131,7 +131,8 @@ class TransformationDetector(HasIdeal, Detector):
     contamination : float or "auto", default="auto"
         Share of the training data that is called anomalous. "auto" uses the rule of box plots on
         the scores of rows that are left out of the fit in turn, or with more than 2000 rows on the
-        training scores, and calls at least one in a hundred anomalous, and at most one in twenty.
+        training scores, and calls at least one in a hundred anomalous, and at most one in twenty of
+        those that are not far below all others.
         With more than 20,000 rows, training scores are those of 20,000 rows drawn at random.
         With ``calibration`` it is the guaranteed rate of false alarms.
     calibration : float or None, default=None

@@ -22,10 +22,18 @@ from vanishing.data.inputs import (
     too_large,
 )
 from vanishing.data.source import SampleSource, sample_rows
-from vanishing.detectors.base import ENOUGH_ROWS, Callback, Detector, Progress, Scored, check_rows
+from vanishing.detectors.base import (
+    ENOUGH_ROWS,
+    FITTED_ROWS,
+    Callback,
+    Detector,
+    Progress,
+    Scored,
+    check_rows,
+)
 from vanishing.detectors.mixture import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import estimate_work, fit_recipe
-from vanishing.detectors.sample_weights import draw_rows, standardize_rows
+from vanishing.detectors.sample_weights import draw_rows, standardize_rows, take_weights
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -39,15 +47,18 @@ class VanishingDetector(HasIdeal, Detector):
     these are the paper's baselines, with the contrastive one the contrast is made out of X.
 
     Without arguments it is a recipe for tables of any size and scale, of which most rows are
-    normal. Columns are standardized, and the score is a mean of views, each standardized on rows
-    that were left out of the fit in turn: quadratic equations of the whole data against permuted
-    columns, linear equations of three quarters of the rows, and the likelihood of clusters, each
-    with all of its linear equations, at three resolutions. No view describes a single row, so that
-    rows which were fitted to are judged as new ones are. A row that breaks an equation which holds
-    exactly in nearly all others, such as a sum, or a column that is constant in training, is
-    anomalous whatever the other views say. Tables with more columns than rows, or with more than
-    100 columns and few rows, have one view: linear equations in the span of the rows, and the
-    distance from that span, under a shrunk covariance. Of more than 20,000 rows, 20,000 are drawn.
+    normal. The score adds up the evidence of four witnesses: equations of the standardized columns
+    (quadratic ones of all rows against permuted columns, and linear ones of clusters), the same
+    equations of the normal scores of the columns, the values of single columns, and the nearest
+    rows. Each view says -log p, calibrated on rows that it was not fitted to. A row that breaks an
+    equation which holds exactly in nearly all others, such as a sum, or a column that is constant
+    in training, is anomalous whatever the other views say. Tables with more columns than rows, or
+    with more than 100 columns and few rows, have one view: linear equations in the span of the
+    rows, and the distance from that span, under a shrunk covariance. Of more than 20,000 rows,
+    20,000 are drawn.
+
+    The recipe keeps up to 1,000 training rows and up to 1,000 values of each column to compare
+    with, but for wide tables. They are in its model files, pickles and ONNX graphs too.
 
     Parameters
     ----------
@@ -62,8 +73,10 @@ class VanishingDetector(HasIdeal, Detector):
         from the nearest one. Not used by the recipe.
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
-        large that it makes no difference, and uses the rule of box plots on their scores; it calls
-        at least one in a hundred of them anomalous, and at most one in twenty. A number is the
+        large that it makes no difference, and uses the rule of box plots on their scores. It calls
+        at least one in a hundred of them anomalous, and so few that in nine of ten tables at most
+        one in twenty new normal rows is; rows that are lower than scores of normal rows can be,
+        given their quartiles, come on top. A number is the
         share of the training data that is called anomalous; of new data it may be far more, as
         equations fit the rows that they were found on best. With ``calibration`` it is the
         guaranteed rate of false alarms. Rows that differ by rounding only are on the same side.
@@ -185,8 +198,12 @@ class VanishingDetector(HasIdeal, Detector):
             )
             train, held_out = self._split(X)
             unseen: Scored | None
+            judged, judged_weight = X, sample_weight
+            if self.ideal is None and len(X) > FITTED_ROWS:  # as many say where the threshold is
+                judged = X[(some := np.linspace(0, len(X) - 1, FITTED_ROWS).astype(np.intp))]
+                judged_weight = take_weights(sample_weight, some)
             work = estimate_work(len(train)) if self.ideal is None else 0.0
-            progress = Progress(callback, work + len(X))
+            progress = Progress(callback, work + len(judged))
             if self.ideal is None:
                 # Threads would wait for each other in many small products.
                 with one_thread(), limit_workers(1):
@@ -208,10 +225,10 @@ class VanishingDetector(HasIdeal, Detector):
                     )
             found = self._calibrate(
                 score,
-                X,
+                judged,
                 held_out,
                 unseen=unseen,
-                sample_weight=sample_weight,
+                sample_weight=judged_weight,
                 progress=progress,
             )
         fitted.anomaly_score_, fitted.offset_ = found

@@ -92,14 +92,29 @@ class ByItself(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Bend:
+    """A function φ of single features, φ_j(x_j), such as their normal scores.
+
+    ``values`` takes features as ``ByItself`` does, ``slopes`` returns φ' at one point.
+    """
+
+    values: ByItself
+    slopes: Map
+
+
+@dataclass(frozen=True, eq=False)
 class Landscape:
-    """S(x) = Σ_v s_v(map_v(x)) + Σ_j own_j(x_j), with affine maps to the coordinates of the views.
+    """S(x) = Σ_v s_v(map_v(φ_v(x))) + Σ_j own_j(x_j), with affine maps to coordinates of views.
+
+    φ_v is a ``Bend``, or None where it is the identity. The way from the counterfactual to a sample
+    is straight in φ_v(x): what a view adds is attributed to φ_j(x_j), and so to the feature.
 
     Distances are measured in units of ``scale``; ``usual`` is a score that normal data seldom
     exceeds. ``few_features`` and ``units`` are those of the fitted score.
     """
 
     maps: Sequence[Map]
+    bends: Sequence[Bend | None]
     views: Sequence[View]
     center: FloatArray
     scale: FloatArray
@@ -111,8 +126,38 @@ class Landscape:
     matrices: list[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        matrices = [linear_part(function, self.center, self.scale) for function in self.maps]
+        matrices = [
+            linear_part(function, self.bend(v, self.center), self.bent_scale(v))
+            for v, function in enumerate(self.maps)
+        ]
         object.__setattr__(self, "matrices", matrices)
+
+    def bend(self, v: int, x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
+        """Return φ_v of features, along the last axis of x."""
+        bend = self.bends[v]
+        return x if bend is None else bend.values(x, features)
+
+    def bent_scale(self, v: int) -> FloatArray:
+        """Return the unit of each feature after φ_v: normal scores are in units of their spread."""
+        return self.scale if self.bends[v] is None else np.ones_like(self.scale)
+
+    def locate(self, v: int, x: FloatArray) -> FloatArray:
+        """Return the coordinates of a view at each row."""
+        return self.maps[v](self.bend(v, x))
+
+    def moves_of_views(self, x: FloatArray) -> list[Any]:
+        """Return how far the directions of ``moves`` move the coordinates of each view at x."""
+        moves, of_views = self.moves
+        # Views share bends. Each is computed once.
+        bent = {
+            bend: diags_array(bend.slopes(x), format="csr") @ moves
+            for bend in set(self.bends)
+            if bend is not None
+        }
+        return [
+            moved if bend is None else matrix @ bent[bend]
+            for bend, matrix, moved in zip(self.bends, self.matrices, of_views, strict=True)
+        ]
 
     @lazy
     def moves(self) -> tuple[Any, list[Any]]:
@@ -144,8 +189,10 @@ class Landscape:
 
         Rows of features; sparse where the matrices are.
         """
-        units = diags_array(self.scale, format="csr")
-        found = [(matrix @ units).T for matrix in self.matrices]
+        found = [
+            (matrix @ diags_array(self.bent_scale(v), format="csr")).T
+            for v, matrix in enumerate(self.matrices)
+        ]
         return [each.tocsr() if issparse(each) else each for each in found]
 
     @lazy
@@ -157,8 +204,8 @@ class Landscape:
     def score(self, x: FloatArray) -> FloatArray:
         """Return S at each row."""
         total = self.by_itself(x).sum(axis=1)
-        for function, view in zip(self.maps, self.views, strict=True):
-            total = total + view.contributions(function(x))
+        for v, view in enumerate(self.views):
+            total = total + view.contributions(self.locate(v, x))
         return np.asarray(total)
 
     def score_and_residuals(
@@ -166,8 +213,8 @@ class Landscape:
     ) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
         """Return S at a point, and per view residuals with their Jacobian in its coordinates."""
         score, residuals = float(self.by_itself(x).sum()), []
-        for function, view in zip(self.maps, self.views, strict=True):
-            z = function(x[None, :])
+        for v, view in enumerate(self.views):
+            z = self.locate(v, x[None, :])
             deviations = view.deviations(z)
             score += float(view.contribution(deviations)[0])
             residuals.append(view.residuals(z, deviations))
@@ -184,21 +231,24 @@ class Landscape:
         alone = self.by_itself(both)
         scores = alone.sum(axis=1)
         ways, equations = [], []
-        for function, view, matrix in zip(self.maps, self.views, self.matrices, strict=True):
-            *ends, origin = function(np.vstack([both, self.center]))
+        for v, (view, matrix) in enumerate(zip(self.views, self.matrices, strict=True)):
+            bent = self.bend(v, np.vstack([both, self.center]))
+            *ends, origin = self.maps[v](bent)
             # The map may be affine on normal data only.
-            for x, z in zip(both, ends, strict=True):
-                refuse_unless_equal(z - origin, matrix @ (x - self.center), origin)
+            for x, z in zip(bent[:2], ends, strict=True):
+                refuse_unless_equal(z - origin, matrix @ (x - bent[2]), origin)
             z = np.stack(ends)
             deviations = view.deviations(z)
             scores = scores + view.contribution(deviations)
             equations += view.equations(z[:1], deviations[:1])
-            ways.append((view, z, matrix))
+            ways.append((view, z, (bent[0] - bent[1]), matrix))
         total = alone[0] - alone[1]
         negligible = SAME * abs(scores[0] - scores[1])
-        for view, (end, start), matrix in ways:
-            gradient = mean_gradient(view, start, end, negligible)
-            total += (sample - counterfactual) * (gradient @ matrix)
+        for view, (end, start), change, matrix in ways:
+            gradient = view.mean_gradient(start, end)
+            if gradient is None:
+                gradient = mean_gradient(view, start, end, negligible)
+            total += change * (gradient @ matrix)
         equations.sort(key=lambda weighed: -weighed[0])
         return Explanation(
             sample=sample,

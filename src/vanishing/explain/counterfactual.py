@@ -42,7 +42,7 @@ class Changes:
         """Return the scores after changes of single features, each to some values."""
         others = self.by_themselves.sum() - self.by_themselves[features]
         result = others[:, None] + self.landscape.by_itself(values.T, features).T
-        t = (values - self.origins[features, None]) / self.landscape.scale[features, None]
+        steps = [self._steps(v, features, values) for v in range(len(self.landscape.views))]
         widest = max((view.width for view in self.landscape.views), default=1)
         size = max(1, BLOCK // (values.shape[1] * widest))
         for lines, on_lines in self.groups:
@@ -51,16 +51,24 @@ class Changes:
             rows = np.flatnonzero(place[features] >= 0)
             for start in range(0, len(rows), size):
                 some = rows[start : start + size]
-                for view, deviations in zip(self.landscape.views, on_lines, strict=True):
+                pairs = zip(self.landscape.views, on_lines, steps, strict=True)
+                for view, deviations, t in pairs:
                     found = deviations(place[features[some]], t[some])
                     result[some] += view.contribution(found).reshape(t[some].shape)
         return np.asarray(result)
 
+    def _steps(self, v: int, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return how far values are from the origins of their lines, in units of a view."""
+        landscape = self.landscape
+        start = landscape.bend(v, self.origins[features], features)
+        moved = landscape.bend(v, values.T, features).T - start[:, None]
+        return np.asarray(moved / landscape.bent_scale(v)[features, None])
+
     def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
         landscape = self.landscape
         return [
-            through(function(starts), features)
-            for function, through in zip(landscape.maps, landscape.lines, strict=True)
+            through(landscape.locate(v, starts), features)
+            for v, through in enumerate(landscape.lines)
         ]
 
 
@@ -190,7 +198,7 @@ class Way:
     def __init__(self, landscape: "Landscape", start: FloatArray) -> None:
         self.landscape = landscape
         self.start = start
-        self.moves, self.views_move = landscape.moves
+        self.moves, _ = landscape.moves
 
     def point(self, y: FloatArray) -> FloatArray:
         """Return x + y."""
@@ -198,9 +206,10 @@ class Way:
 
     def place(self, y: FloatArray) -> "Place":
         """Return what there is at x + y."""
-        score, parts = self.landscape.score_and_residuals(self.point(y))
+        point = self.point(y)
+        score, parts = self.landscape.score_and_residuals(point)
         values = np.concatenate([value for value, _ in parts])
-        pairs = zip(parts, self.views_move, strict=True)
+        pairs = zip(parts, self.landscape.moves_of_views(point), strict=True)
         return Place(
             y, score, values, np.vstack([jacobian @ move for (_, jacobian), move in pairs])
         )

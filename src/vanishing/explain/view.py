@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import expit
 
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
 from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
@@ -119,7 +120,12 @@ Through = Callable[[FloatArray, IntArray], OnLines]
 
 @dataclass(frozen=True, eq=False)
 class View(ABC):
-    """A summand of a score: weight · (s(x) - shift) / spread.
+    """A summand of a score: weight · (s(x) - shift) / spread, or the evidence of it.
+
+    With a ``capacity`` L, the summand is weight · E(t) for t = (s - shift) / spread: E is
+    -log p of the logistic distribution, log(1 + eᵗ), where that is at most L, the logarithm of the
+    number of training rows. What is beyond all of them counts by its logarithm, L (1 + log(E / L)),
+    so that the other views are heard.
 
     s is a function of the deviations D_1, ..., D_k from k ideals. Where a view looks at several
     images of a sample, all of the same coordinates, the deviations of each image give a number, and
@@ -139,6 +145,7 @@ class View(ABC):
     spread: float = 1.0
     weight: float = 1.0
     borrows: bool = False
+    capacity: float | None = None
 
     # --- what makes a kind of view
 
@@ -226,9 +233,42 @@ class View(ABC):
         measured = self.measure(np.vstack(self._split(z)))
         return np.hstack(np.split(measured, len(self.images)))
 
+    def add(self, s: Array) -> Array:
+        """Return what the view adds to the score, given s, in any array library."""
+        t = (s - self.shift) / self.spread
+        if self.capacity is None:
+            return self.weight * t
+        xp = namespace(t)
+        zero = xp.zeros_like(t)
+        evidence = xp.maximum(t, zero) + xp.log1p(xp.exp(-xp.abs(t)))
+        beyond = xp.maximum(evidence / self.capacity, zero + 1.0)
+        return self.weight * xp.where(
+            evidence > self.capacity, self.capacity * (1 + xp.log(beyond)), evidence
+        )
+
+    def factor(self, s: FloatArray) -> FloatArray:
+        """Return the derivative of ``add``."""
+        slope = np.full_like(s, self.weight / self.spread)
+        if self.capacity is None:
+            return slope
+        t = (s - self.shift) / self.spread
+        return np.asarray(slope * expit(t) / np.maximum(np.logaddexp(0, t) / self.capacity, 1.0))
+
+    def add_nodes(self, s: "Value") -> "Value":
+        """Add what the view adds to the score to a graph."""
+        if (self.shift, self.spread) != (0.0, 1.0):
+            s = (s - self.shift) / self.spread
+        if self.capacity is not None:
+            graph = s.graph
+            powers = (-s.apply("Abs")).apply("Exp")
+            evidence = graph.op("Max", s, 0.0) + (powers + 1.0).apply("Log")
+            beyond = graph.op("Max", evidence / self.capacity, 1.0).apply("Log")
+            s = graph.where(evidence <= self.capacity, evidence, (beyond + 1.0) * self.capacity)
+        return s if self.weight == 1.0 else s * self.weight
+
     def contribution(self, deviations: FloatArray) -> FloatArray:
         """Return what the view adds to the score, given D in each image."""
-        return np.asarray((self.combine(self._values(deviations)) - self.shift) * self._factor)
+        return np.asarray(self.add(self.combine(self._values(deviations))))
 
     def contributions(self, z: FloatArray) -> FloatArray:
         """Return what the view adds to the score at each row of z."""
@@ -240,7 +280,8 @@ class View(ABC):
         ``deviations`` are D at z, where they are known.
         """
         found = self.deviations(z) if deviations is None else deviations
-        outer = self.combined_slope(self._values(found)) * self._factor
+        values = self._values(found)
+        outer = self.combined_slope(values) * self.factor(np.asarray(self.combine(values)))
         result = np.zeros_like(z)
         images = zip(self._split(z), self._split(found), self._split(result), strict=True)
         for k, (part, near, gradient) in enumerate(images):
@@ -257,6 +298,10 @@ class View(ABC):
                 if rows.any():
                     gradient[rows] += component.pull_back(part[rows], slope[rows])
         return result
+
+    def mean_gradient(self, start: FloatArray, end: FloatArray) -> FloatArray | None:
+        """Return the mean of the gradient on a segment, if it is not found along its line."""
+        return None
 
     def lines(self, directions: Any) -> Through:
         """Return D(z + t v) for many t and z, from the restrictions of the equations to the lines.
@@ -334,10 +379,6 @@ class View(ABC):
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @property
-    def _factor(self) -> float:
-        return self.weight / self.spread
-
     def _values(self, deviations: FloatArray) -> list[FloatArray]:
         return [self.value(part, k) for k, part in enumerate(self._split(deviations))]
 
@@ -388,7 +429,8 @@ class NearestView(View):
         for j in np.unique(nearest):
             rows, component = nearest == j, self.components[j]
             # f' may divide by D: then the rounding errors of D have to be those of its gradient.
-            slope = self._factor * self.slope_of_nearest(component.deviation(z[rows]))
+            near = component.deviation(z[rows])
+            slope = self.factor(np.asarray(self.of_nearest(near))) * self.slope_of_nearest(near)
             result[rows] = component.pull_back(z[rows], slope)
         return result
 

@@ -134,6 +134,13 @@ def test_sections_scores_and_rows(tmp_path, recipe, readings):
     assert "scikit-learn" in page.words
 
 
+def test_scores_of_evidence_are_said_to_be_never_negative(tmp_path, recipe, detector, readings):
+    typical = plant(60, seed=2)
+    assert "never negative" in page_of(tmp_path, recipe, typical).words
+    assert (recipe.score_samples(typical) <= 0).all()
+    assert "never negative" not in page_of(tmp_path, detector, readings).words
+
+
 def test_scores_that_are_given_are_used(tmp_path, detector, readings):
     scores = np.linspace(1, 0, 60)
     page = page_of(tmp_path, detector, readings, scores=scores)

@@ -100,8 +100,15 @@ def scores_section(given: Given) -> list[Element]:
 
 
 def _meaning(given: Given) -> str:
-    """Say what a score of standardized views is, which may be negative."""
-    if not any(view.shift for view in given.detector.anomaly_score_.views):
+    """Say what a score of evidence or of standardized views is; only the latter may be negative."""
+    views = given.detector.anomaly_score_.views
+    if any(view.capacity is not None for view in views):
+        return (
+            f" A score adds up evidence: how rare what the model sees in a {given.unit} is among "
+            "normal ones. It is never negative, and small for typical "
+            f"{given.unit}s."
+        )
+    if not any(view.shift for view in views):
         return ""
     return (
         f" {given.unit.capitalize()}s with a typical deviation from the equations have scores near "
