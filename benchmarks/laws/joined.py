@@ -7,7 +7,8 @@ the first table has one to eight rows of the second:
   price.
 - *invoices*: net is the sum of the lines, and gross is net plus tax in the table itself.
 - *accounts*: what is open is the total less the sum of payments.
-- *shipments*: the number of lines, and the sum of their weights in kilograms, rounded.
+- *shipments*: the number of lines, and the sum of their weights in kilograms, rounded. The volume
+  of a line is proportional to its weight.
 
 The second table is in random order, and has a few other columns. Each pair is looked at as it is,
 and with an error: a wrong cell of the first table, a wrong amount in a line, a line that is
@@ -117,7 +118,7 @@ def measure(kind: str, error: str, seed: int, number: int) -> dict[str, Any]:
     all_laws = [law for each in found for law in each.laws]
     got = [set(law.columns) for law in all_laws]
     # gross = sum + tax follows where gross = net + tax and net = sum.
-    known = {"gross", "tax", *(name for law in laws for name in law)}
+    known = {"gross", "tax", "sum of lines.volume", *(name for law in laws for name in law)}
     blamed = [each.wrong_lines.get(key) for each in found for key in keys]
     return {
         "kind": kind,
@@ -158,6 +159,12 @@ def main() -> None:
         kind, error = KINDS[number % 4], ERRORS[number // 4 % 5]
         rows.append(measure(kind, error, options.seed, number))
     nulls = [measure_null(options.seed, number) for number in range(options.null_tables)]
+    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls})
+
+
+def report(record: dict[str, Any]) -> None:
+    """Write the results."""
+    rows, nulls = record["tables"], record["nulls"]
     lines = []
     for kind in (*KINDS, "all"):
         some = [row for row in rows if kind in (row["kind"], "all")]
@@ -174,7 +181,6 @@ def main() -> None:
             }
         )
     false = [row for row in nulls if row["laws"]]
-    record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
     parts = [table(lines), f"Unrelated pairs with a law: {share(len(false), len(nulls))}."]
     write("joined", "Two tables with a key", __doc__.partition("\n\n")[2], record, parts)
     print("\n\n".join(parts))

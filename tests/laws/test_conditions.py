@@ -169,3 +169,13 @@ def test_columns_that_are_never_in_one_row(invoices):
     frame.loc[~is_first, "net2"] = np.nan
     frame["fee"] = frame.fee * np.arange(1, 121)
     assert "tax = 0.19*net where country = DE" in {str(law) for law in discover(frame)}
+
+
+def test_a_rate_depends_on_the_size_of_its_own_column():
+    size = np.cumsum(np.full(120, 0.05)) + 3  # with rounding errors
+    discount = size * np.where(size < 5.02, 0.04, 0.1)
+    laws = discover(pd.DataFrame({"size": size, "discount": discount}))
+    assert {str(law) for law in laws} == {
+        "discount = 0.04*size where size <= 5",
+        "discount = 0.1*size where size >= 5.05",
+    }

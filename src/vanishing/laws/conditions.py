@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import plain_symbol, printable
+from vanishing.laws.cells import SIGNIFICANT_DIGITS
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: Parts of a date that may be a condition, and how their values are written.
@@ -132,7 +133,7 @@ def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
     for name, cells in columns.items():
         numbers = _measure(cells)
         yield from _divide(name, "", cells, _write_values(cells), numbers)
-        if numbers is not None and numbers is not cells:
+        if numbers is not None and not _are_numbers(cells):
             for part in PARTS_OF_DATES:
                 yield from _divide(name, part, cells, _write_values(cells, part), None)
 
@@ -154,7 +155,7 @@ def _divide(
         levels = np.full(len(values), -1, dtype=np.intp)
         levels[present] = which
         written = np.asarray(values, dtype=object)[present][first].tolist()
-        is_number = numbers is cells
+        is_number = _are_numbers(cells)
         is_code = not is_number or bool((distinct == np.round(distinct)).all())
         steps = np.diff(which)
         is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
@@ -162,10 +163,14 @@ def _divide(
         yield Division(name, part, levels, written, is_code, is_time)
 
 
+def _are_numbers(cells: ConditionCells) -> TypeGuard[FloatArray]:
+    return isinstance(cells, np.ndarray) and cells.dtype.kind == "f"
+
+
 def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
     """Return the values of cells as people write them, empty where there is none."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
-        return [repr(each).removesuffix(".0") if each == each else "" for each in cells.tolist()]
+    if _are_numbers(cells):
+        return [f"{x:.{SIGNIFICANT_DIGITS}g}" if np.isfinite(x) else "" for x in cells.tolist()]
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if not part:
         return [MIDNIGHT.sub("", text) for text in texts]
@@ -175,8 +180,9 @@ def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
 
 def _measure(cells: ConditionCells) -> FloatArray | None:
     """Return numbers in the order of the cells, NaN where there is none; None if they have none."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
-        return cells
+    if _are_numbers(cells):
+        # Digits beyond those of ``_write_values`` are rounding errors.
+        return np.array([float(text or "nan") for text in _write_values(cells)])
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     first = next(filter(None, texts), "")
     if _read_date(first) is None:
@@ -191,7 +197,7 @@ def _read_bound(text: str, cells: ConditionCells) -> float | None:
     """Return the number or the date of a bound as ``_measure`` gives it."""
     if not text:
         return None
-    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
+    if _are_numbers(cells):
         return float(text)
     date = _read_date(text)
     return None if date is None else _count_days(date)

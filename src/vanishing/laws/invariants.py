@@ -80,7 +80,7 @@ class Invariant(Law):
         Its mean value along each trajectory.
     level_errors : array of shape (n_trajectories,)
         Standard errors of the levels.
-    bits, resolution, logs, n_broken, n_derived, target : float, None, None, 0, 0, None
+    bits, resolution, logs, n_broken, n_derived, target, where, choices : float, None and 0
         The bits that it saves when one of its columns is written down from the others; the rest is
         not used.
     """

@@ -71,7 +71,7 @@ class Ode(Law):
         How likely chance saves as many bits on trajectories that it was not fitted to.
     rows : int array
         Numbers of the averages for which it holds.
-    bits, resolution, logs, n_broken, n_derived, target : float, None, None, 0, 0, None
+    bits, resolution, logs, n_broken, n_derived, target, where, choices : float, None and 0
         The bits that it saves when one of its columns is written down from the others; the rest is
         not used.
     """
