@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain, combinations, groupby, islice, product
 from os.path import commonprefix
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -127,6 +127,9 @@ class BrokenRow:
     sums : tuple of Fix
         Cells of a total row that are not the sums. They are ``fixes`` unless another total tells
         that one of the rows is wrong instead.
+    is_searched : bool
+        Whether cells were looked for that would restore the laws; not if none of these is an
+        equation.
     """
 
     row: int
@@ -138,6 +141,7 @@ class BrokenRow:
     score: float = 0.0
     total_of: str = ""
     sums: tuple[Fix, ...] = ()
+    is_searched: bool = True
 
     def __repr__(self) -> str:
         found = [
@@ -146,6 +150,14 @@ class BrokenRow:
         ]
         cells = (", or " if self.alternatives else " and ").join(found) or "no fix"
         return f"<BrokenRow {printable(str(self.name))}: {cells}>"
+
+
+class Statement(Protocol):
+    """A law or a rule that rows may break; ``str`` writes it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it speaks about."""
 
 
 class Findings(NamedTuple):
@@ -162,7 +174,7 @@ class Check:
 
     Parameters
     ----------
-    laws : sequence of Law
+    laws : sequence of Law or Rule
     rows : list of BrokenRow
     n_rows : int
         Rows of the table.
@@ -179,7 +191,7 @@ class Check:
         Rows that are sums of others, which are checked as such.
     """
 
-    laws: Sequence[Law]
+    laws: Sequence[Statement]
     rows: list[BrokenRow] = field(default_factory=list)
     n_rows: int = 0
     unchecked: tuple[int, ...] = ()
@@ -362,7 +374,8 @@ class Check:
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
-            return f"{where}breaks {laws}; no one or two cells would fix it."
+            unfixed = "; no one or two cells would fix it" * found.is_searched
+            return f"{where}breaks {laws}{unfixed}."
         every = [*found.fixes, *found.alternatives]
         if len(every) > 1:
             # Of two cells that change together, one may be in other laws only.
@@ -663,7 +676,7 @@ class Checker(Model):
         """
         found: list[BrokenRow] = []
         unchecked: list[int] = []
-        checker = self._read_units(X) if self.laws else self
+        checker = self.read_units(X) if self.laws else self
         n_block = max(BLOCK // max(len(self.laws) * X.shape[1], 1), 1)
         for start in range(0, len(X) if self.laws else 0, n_block):
             block = X[start : start + n_block]
@@ -682,7 +695,7 @@ class Checker(Model):
                 callback(start + len(block))
         return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X), tuple(unchecked))
 
-    def _read_units(self, X: FloatArray) -> "Checker":
+    def read_units(self, X: FloatArray) -> Self:
         """Return a checker that knows how many digits the rows have."""
         complete = X[~np.isnan(X).any(axis=1)]
         if not len(complete):

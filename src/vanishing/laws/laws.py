@@ -19,7 +19,7 @@ from vanishing.laws.candidate import Candidate, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.derived import DerivedColumn, Keys
-from vanishing.laws.derived_check import check_derived
+from vanishing.laws.derived_check import check_derived, read_derived_digits
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -71,6 +71,9 @@ class Laws(Equations):
         previous balance. In the laws, they come after the columns of the table.
     totals : tuple of TotalRow
         Rows that are sums of others; they are kept out of the equations.
+    threshold : float, optional
+        Standard deviations by which a sound row may be off a law with noise. By default so many
+        that one row in 200 is off some law by more.
     """
 
     equations: tuple[Law, ...]
@@ -86,6 +89,7 @@ class Laws(Equations):
     zeros: tuple[str, ...] = ()
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
     totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
+    threshold: float | None = field(default=None, kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -159,7 +163,7 @@ class Laws(Equations):
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
         texts = table.texts if texts is None else texts
-        if not _has_names(X):
+        if not has_names(X):
             table.names = list(self.names)
         totals = _find_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
@@ -173,7 +177,7 @@ class Laws(Equations):
             found = self._check(values, table, names, texts, callback, np.arange(len(values)))
         return replace(
             found,
-            columns=(*table.names, *table.set_aside) if _has_names(X) else self.names,
+            columns=(*table.names, *table.set_aside) if has_names(X) else self.names,
             gaps={name: rows for name, rows in gaps.items() if len(rows)},
             sources=tuple(name for each in self.derived for name in each.needed),
         )
@@ -190,8 +194,30 @@ class Laws(Equations):
             self.equations, self.spreads[places], self.ranges[:, places], self.whole[places],
             self.n_rows, None if self.units is None else self.units[places],
             None if given is None else given[places], self.proportional,
-            choose_threshold(len(self.equations)),
+            choose_threshold(len(self.equations)) if self.threshold is None else self.threshold,
         )  # fmt: skip
+
+    def read_digits(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Read the digits that ``check`` allows for, which depend on the table.
+
+        Parameters
+        ----------
+        X : table with the columns of the laws
+
+        Returns
+        -------
+        units : array of shape (n_columns,)
+            Units of the last digits of the columns, followed by those of derived columns.
+        coarser : array of shape (n_columns,)
+            The same where they are coarser than those of the table in which the laws were found,
+            else 0.
+        """
+        table = take_table(X)
+        values = self._take_columns(table, X)
+        totals = [each.row for each in _find_totals(table).rows] if self.totals else []
+        kept = np.setdiff1d(np.arange(len(values)), totals)
+        keys = self._read_keys(values, table).take(kept)
+        return read_derived_digits(self._checker, self.derived, values[kept], keys)
 
     def _check(
         self,
@@ -228,7 +254,7 @@ class Laws(Equations):
     def _take_columns(self, table: NumericTable, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         needed = sorted(self._list_needed())
-        if _has_names(X):
+        if has_names(X):
             known = {*table.names, *table.labels}
             missing = [name for name in needed if name not in known]
             if missing:
@@ -389,8 +415,9 @@ def _find_totals(table: NumericTable) -> Totals:
     return find_totals(values, table.names, table.row_names, table.read_labels())
 
 
-def _has_names(X: Any) -> bool:
-    return isinstance(X, (str, os.PathLike, Table)) or hasattr(X, "columns")
+def has_names(X: Any) -> bool:
+    """Say whether the columns of a table have names, so that they may be in any order."""
+    return isinstance(X, (str, os.PathLike, Table, NumericTable)) or hasattr(X, "columns")
 
 
 def _solve(polynomial: Any, symbol: Any) -> list[Any]:
@@ -549,7 +576,7 @@ def _find_laws(
 ) -> Laws:
     """Find the laws of a table in which the blanks of some columns are filled with zeros."""
     values, n_rows = table.values, len(table.values)
-    spreads, ranges = _describe(values, table.sample_weight)
+    spreads, ranges = describe_columns(values, table.sample_weight)
     equations: list[Law] = []
     derived: tuple[DerivedColumn, ...] = ()
     level, proportional = float("nan"), False
@@ -642,7 +669,7 @@ def _check_time_limit(time_limit: Any) -> None:
         raise ValueError(f"time_limit must be a number of seconds or None, got {time_limit!r}")
 
 
-def _describe(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def describe_columns(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the spreads of columns, and their smallest and largest values; blanks do not count."""
     if not values.size:
         return np.zeros(values.shape[1]), np.zeros((2, values.shape[1]))

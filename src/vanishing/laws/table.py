@@ -103,7 +103,9 @@ def take_table(
     """
     is_path = isinstance(X, (str, os.PathLike))
     doubtful: list[Note] = []
-    if is_path and os.path.isfile(X) and os.path.getsize(X) <= MOST_READ_WHOLE:
+    if isinstance(X, NumericTable):
+        table = X
+    elif is_path and os.path.isfile(X) and os.path.getsize(X) <= MOST_READ_WHOLE:
         table = _from_file(take_columns(open_table(X)), doubtful)
     elif isinstance(X, Table):
         table = _from_file(X, [])  # who read it was warned
