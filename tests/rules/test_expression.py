@@ -11,7 +11,8 @@ from vanishing.rules import expression as e
 from vanishing.rules.evaluation import Columns, compute, decide
 from vanishing.rules.expression import parse, parse_condition
 
-NAMES = ["a", "net", "max", "previous", "and", "true", "19", *HOSTILE_NAMES.values()]
+NAMES = ["a", "net", "max", "previous", "and", "true", "19"]
+NAMES += [name for what, name in HOSTILE_NAMES.items() if what != "long"]
 # Deferred, since what is shown of a strategy contains all that it is made of.
 names = st.deferred(lambda: st.one_of(st.sampled_from(NAMES), st.text(min_size=1, max_size=8)))
 numbers = st.floats(0, 1e300).map(e.Number)
@@ -94,13 +95,13 @@ def test_hostile_names(name):
         ("previous(a, by=b) == 1", r"expected '\['"),
         ("previous(a, start=1) == 1", "expected 0"),
         ("a.b == 1", "not part of the language"),
-        ("__import__('os').system('x') == 1", "expected one of abs"),
+        ("__import__('os') == 1", "expected one of abs"),
         ("", "found the end"),
         ("(" * 99 + "a == 1", "levels deep"),
         ("not " * 99 + "a == 1", "levels deep"),
         ("-" * 99 + "a == 1", "levels deep"),
         ("a == " + "1 / " * 99 + "1", "levels deep"),
-        ("a == 1" + " + 1" * e.LONGEST, "characters"),
+        ("a == " + "1" * e.LONGEST, "characters"),
         (r"a == '\u{110000}'", "there is no character"),
     ],
 )
@@ -121,7 +122,8 @@ def test_any_text_is_read_or_refused(text):
 
 A = np.array([1.0, 2.0, np.nan, -4.0])
 B = np.array([2.0, 2.0, 2.0, 0.0])
-TABLE = Columns(4, {"a": A, "b": B}, {"s": ["x", "y", "", "x"], "d": ["2024-01-02", "", "2024-02-01", "2023-12-31"]})  # fmt: skip
+DAYS = ["2024-01-02", "", "2024-02-01", "2023-12-31"]
+TABLE = Columns(4, {"a": A, "b": B}, {"s": ["x", "y", "", "x"], "d": DAYS})
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, NoReturn
 
-#: Characters and levels of parentheses of a rule, at most: the deepest tree that Python's default
-#: limit of recursion walks with a wide margin.
-LONGEST, DEEPEST = 20_000, 50
+#: Characters and levels of a rule, at most: trees of this depth are walked with a wide margin
+#: within Python's limit of recursion.
+LONGEST, DEEPEST = 2**20, 50
 #: Functions of numbers, with the least and the largest number of their arguments.
 FUNCTIONS = {"abs": (1, 1), "log": (1, 1), "min": (2, 99), "max": (2, 99), "round": (1, 2),
              "coalesce": (2, 2)}  # fmt: skip

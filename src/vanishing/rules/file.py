@@ -80,7 +80,7 @@ def read_rules(text: str) -> Rules:
     except ValueError as error:
         raise RuleError(f"it is not a TOML file: {error}") from error
     _check_version(data)
-    for path, problem in _find_problems(data, _read_schema(), ()):
+    for path, problem in find_problems(data):
         raise RuleError(f"{_name_place(text, path)}{problem}")
     table = data.get("table", {})
     rules = []
@@ -160,6 +160,11 @@ _TYPES: dict[str, tuple[str, Any]] = {
     "integer": ("a whole number", int),
     "number": ("a number", (int, float)),
 }
+
+
+def find_problems(data: Any) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield what contradicts the schema in the content of a file: where, and what was expected."""
+    return _find_problems(data, _read_schema(), ())
 
 
 def _find_problems(
