@@ -176,6 +176,7 @@ COMMANDS: dict[str, dict[str, tuple[str, Sequence[str]]]] = {
         "export": ("show", ["table.csv latex", "law.safetensors c --name law --out law.c"]),
     },
     "In the browser": {"serve": ("demo", ["--open"])},
+    "For agents": {"mcp": ("demo", [""])},
 }
 
 

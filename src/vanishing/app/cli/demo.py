@@ -1,4 +1,4 @@
-"""The commands ``demo`` and ``serve``."""
+"""The commands ``demo``, ``serve`` and ``mcp``."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,3 +147,14 @@ def serve(asked: Serving, json: Json = False) -> None:
         )
     except OSError as error:
         raise OutputError(str(error)) from error
+
+
+# --- ``vanishing mcp``: tools for agents ----------------------------------------------------------
+
+
+def mcp() -> None:
+    """Serve laws, check and explain to an agent, over the Model Context Protocol.
+
+    An agent starts this command, and speaks to it on standard input and output.
+    """
+    required("vanishing.app.agents", "make_server", extra="mcp")().run("stdio")
