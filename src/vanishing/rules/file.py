@@ -215,7 +215,7 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 def _leave_out_defaults(record: Any) -> dict[str, Any]:
     values = {field.name: getattr(record, field.name) for field in fields(record)}
-    default = {
+    default: dict[str, Any] = {
         field.name: {} if field.default_factory is dict else field.default
         for field in fields(record)
     }
