@@ -5,7 +5,7 @@ neither true nor false, and ``false and unknown`` is false. What is undefined in
 the logarithm of -1 or a division by zero, is not unknown: a rule that needs it is broken.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -65,6 +65,15 @@ class Columns:
                 blank[[row for row, column in table.texts if column == name]] = False
                 numbers[name] = np.where(blank, 0.0, numbers[name])
         return cls(len(table.values), numbers, table.labels)
+
+    def change(self, cells: Sequence[tuple[int, str, float]]) -> "Columns":
+        """Return a row for each cell that is changed: its row, its column, and its value."""
+        rows = [row for row, _, _ in cells]
+        numbers = {name: each[rows] for name, each in self.numbers.items()}
+        for i, (_, name, value) in enumerate(cells):
+            if name in numbers:
+                numbers[name][i] = value
+        return Columns(len(rows), numbers, {name: each[rows] for name, each in self.texts.items()})
 
     def get(self, name: str) -> Cells:
         """Return the cells of a column."""
