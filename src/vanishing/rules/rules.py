@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import compress, groupby
+from itertools import chain, compress, groupby
 from typing import Any
 
 import numpy as np
@@ -392,18 +392,15 @@ class Rules:
         )  # fmt: skip
         return laws, places
 
-    def _is_numeric(self, rule: Rule, texts: Collection[str], table: NumericTable) -> bool:
+    def _is_numeric(self, rule: Rule, texts: set[str], table: NumericTable) -> bool:
         """Say whether the cells that a rule computes with are numbers."""
-        for letter in rule.letters:
-            for name in list_sources(letter):
-                if name in texts:
-                    return False
-                if name not in table.names and name not in table.labels:
-                    raise RuleError(
-                        f"the table does not have the column {printable(name)!r}, which {rule} "
-                        f"speaks about; it has {', '.join(map(printable, table.names))}"
-                    )
-        return True
+        for name in rule.columns:
+            if name not in table.names and name not in table.labels:
+                raise RuleError(
+                    f"the table does not have the column {printable(name)!r}, which {rule} speaks "
+                    f"about; it has {', '.join(map(printable, table.names))}"
+                )
+        return texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
 
 
 def _write_law(law: Law, laws: Laws, name: str) -> Rule:
