@@ -13,6 +13,7 @@ from tests.support.paths import DOCS, ROOT
 
 pytestmark = pytest.mark.programs
 
+
 def transcripts(text):
     """Return commands and what is expected of each, in order."""
     found = []
