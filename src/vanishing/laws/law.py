@@ -170,7 +170,8 @@ class Law:
 
         Returns
         -------
-        left, right : list of int
+        left : list of int
+        right : list of int
         """
         if self.target is not None:
             powers = self._letters[:, self.names.index(self.target)]

@@ -185,7 +185,19 @@ class Rule:
         return all(power == 1 or is_letter(letter) for letter, power in powers)
 
     def make_law(self, letters: Sequence[Expression], names: Sequence[str]) -> Law:
-        """Return a polynomial as a law of letters, columns first, that are called ``names``."""
+        """Return the rule as a law, if it is a polynomial.
+
+        Parameters
+        ----------
+        letters : sequence of Expression
+            Those of the rule, and others if needed; columns first.
+        names : sequence of str
+            What they are called in the law.
+
+        Returns
+        -------
+        Law
+        """
         terms = self.terms or []
         places = {letter: j for j, letter in enumerate(letters)}
         exponents = np.zeros((len(terms), len(letters)), dtype=np.intp)

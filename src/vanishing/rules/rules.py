@@ -247,7 +247,8 @@ class Rules:
 
         Returns
         -------
-        broken, checked : bool arrays of shape (n_rows,)
+        broken : bool array of shape (n_rows,)
+        checked : bool array of shape (n_rows,)
         """
         columns = X if isinstance(X, Columns) else self._read_columns(self._take(X))
         keeps, known = decide(self.condition(rule, columns.texts), columns)
