@@ -314,7 +314,6 @@ def _judge_form(
         problem = _Problem(
             form, cells, [numbers[b] for b in able], fits[:, able], complete,
             [each for each in judged if each is not None],
-            {names[j] for j in form.columns - {form.target}},
         )  # fmt: skip
         found = problem.solve(divisions)
         if found is None:
@@ -380,7 +379,6 @@ class _Problem:
     complete: BoolArray
     judged: list[_Judged]
     #: Names of the columns beside the target.
-    sizes: set[str]
 
     def __post_init__(self) -> None:
         # Different rows of the columns count once, as in ``judge``.
@@ -396,8 +394,7 @@ class _Problem:
         best, least = self._divide_by_chance()
         for division in divisions:
             ways = [self._divide_by_values(division)] if division.is_code else []
-            # Rates depend on sizes of their own column, such as brackets of an income.
-            if division.is_time or division.column in self.sizes:
+            if division.is_time:
                 ways.append(self._divide_by_bounds(division))
             for found in ways:
                 if found is not None:

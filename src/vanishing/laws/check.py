@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain, combinations, groupby, islice, product
 from os.path import commonprefix
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -129,6 +129,9 @@ class BrokenRow:
     sums : tuple of Fix
         Cells of a total row that are not the sums. They are ``fixes`` unless another total tells
         that one of the rows is wrong instead.
+    is_searched : bool
+        Whether cells were looked for that would restore the laws; not if none of these is an
+        equation.
     """
 
     row: int
@@ -140,6 +143,7 @@ class BrokenRow:
     score: float = 0.0
     total_of: str = ""
     sums: tuple[Fix, ...] = ()
+    is_searched: bool = True
 
     def __repr__(self) -> str:
         found = [
@@ -148,6 +152,14 @@ class BrokenRow:
         ]
         cells = (", or " if self.alternatives else " and ").join(found) or "no fix"
         return f"<BrokenRow {printable(str(self.name))}: {cells}>"
+
+
+class Statement(Protocol):
+    """A law or a rule that rows may break; ``str`` writes it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it speaks about."""
 
 
 class Findings(NamedTuple):
@@ -164,7 +176,7 @@ class Check:
 
     Parameters
     ----------
-    laws : sequence of Law
+    laws : sequence of Law or Rule
     rows : list of BrokenRow
     n_rows : int
         Rows of the table.
@@ -181,7 +193,7 @@ class Check:
         Rows that are sums of others, which are checked as such.
     """
 
-    laws: Sequence[Law]
+    laws: Sequence[Statement]
     rows: list[BrokenRow] = field(default_factory=list)
     n_rows: int = 0
     unchecked: tuple[int, ...] = ()
@@ -215,7 +227,6 @@ class Check:
     def in_no_law(self) -> tuple[str, ...]:
         """Columns of the table that no law speaks about."""
         used = {name for law in self.laws for name in law.columns} | set(self.sources)
-        used |= {law.where.column for law in self.laws if law.where is not None}
         return tuple(name for name in self.columns if name not in used)
 
     @property
@@ -365,7 +376,8 @@ class Check:
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
         if not found.fixes:
-            return f"{where}breaks {laws}; no one or two cells would fix it."
+            unfixed = "; no one or two cells would fix it" * found.is_searched
+            return f"{where}breaks {laws}{unfixed}."
         every = [*found.fixes, *found.alternatives]
         if len(every) > 1:
             # Of two cells that change together, one may be in other laws only.
@@ -701,7 +713,7 @@ class Checker(Model):
                 callback(start + len(block))
         return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X), tuple(unchecked))
 
-    def read_units(self, X: FloatArray) -> "Checker":
+    def read_units(self, X: FloatArray) -> Self:
         """Return a checker that knows how many digits the rows have."""
         complete = X[~np.isnan(X).any(axis=1)]
         if not len(complete):

@@ -97,10 +97,9 @@ class Condition:
 class Division(NamedTuple):
     """A column that divides the rows: the number of each row's value, -1 where it is blank.
 
-    ``values`` are as they are written, in the order of numbers or dates. A column of texts or whole
+    ``values`` are as they are written, in the order of numbers or dates. A column of texts or of two
     numbers may be a code, each value of which tells something. Bounds between the values may tell
-    when something changed, if they are dates or the rows are in their order; those of another
-    column of numbers are sizes.
+    when something changed, if they are dates or the rows are in their order.
     """
 
     column: str
@@ -156,7 +155,7 @@ def _divide(
         levels[present] = which
         written = np.asarray(values, dtype=object)[present][first].tolist()
         is_number = _are_numbers(cells)
-        is_code = not is_number or bool((distinct == np.round(distinct)).all())
+        is_code = not is_number or len(distinct) == 2  # numbers are amounts, yes and no a code
         steps = np.diff(which)
         is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
         is_time = numbers is not None and (not is_number or is_in_order)

@@ -38,7 +38,7 @@ def check_derived(
     both = _join(checker, derived, table)
     own = len(checker.laws)
     joined = np.array([table.join(row) for row in range(len(values))]).reshape(len(values), -1)
-    both = both.read_digits(joined)
+    both = both.read_units(joined)
     with np.errstate(over="ignore", invalid="ignore"):
         scores, lacking = both.scores(joined), both.lack(joined)
     if spoken is None:
@@ -59,6 +59,24 @@ def check_derived(
     unchecked = tuple(np.flatnonzero(lacking.all(axis=1)).tolist())
     laws = checker.laws
     return Check(laws, _add_texts(found, texts or {}, row_names), len(values), unchecked)
+
+
+def read_derived_digits(
+    checker: Checker, derived: Sequence[DerivedColumn], values: FloatArray, keys: Keys
+) -> tuple[FloatArray, FloatArray]:
+    """Return the units of the last digits of rows, and those that are coarser than learned."""
+    if not derived:
+        read = checker.read_units(values)
+    else:
+        table = _Rows(values.copy(), derived, keys, checker.names)
+        joined = np.array([table.join(row) for row in range(len(values))]).reshape(len(values), -1)
+        read = _join(checker, derived, table).read_units(joined)
+    n_columns = len(checker.names)
+    units, coarser = (
+        np.broadcast_to(each, joined.shape[1] if derived else n_columns)[:n_columns]
+        for each in (read.units, read.coarser)
+    )
+    return units, coarser
 
 
 class _Rows:
@@ -201,10 +219,6 @@ class _JoinedChecker(Checker):
     numbers: list[int] = field(kw_only=True)
     n_laws: int = field(kw_only=True)
     n_own: int = field(kw_only=True)
-
-    def read_digits(self, joined: FloatArray) -> "_JoinedChecker":
-        """Return a checker that knows how many digits the rows have."""
-        return self.read_units(joined)  # type: ignore[return-value]
 
     def select(self, spoken: BoolArray) -> "_JoinedChecker":
         """Return a checker of the laws that speak of a row; conditions are about single rows."""

@@ -198,11 +198,16 @@ class Law:
         names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
         return str(sympy.latex(expression, symbol_names=names))
 
-    def _split(self) -> tuple[list[int], list[int]]:
-        """Return the terms of the left and of the right side.
+    def split_terms(self) -> tuple[list[int], list[int]]:
+        """Return the numbers of the terms on the left and on the right side.
 
         Terms of one sign on each side; the shorter side, or the one that is a single column, is the
         left one. A target is the left side, if it is a term and in no other.
+
+        Returns
+        -------
+        left : list of int
+        right : list of int
         """
         if self.target is not None:
             powers = self._letters[:, self.names.index(self.target)]
@@ -244,7 +249,7 @@ class Law:
             return [Term(False, "", [(letters[mean], 1)])], [
                 Term(False, "", [(f"{word}({others})", 1)])
             ]
-        left, right = self._split()
+        left, right = self.split_terms()
         sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
         return (
             self._write_terms(left, sign, write_number, write_name),
@@ -421,7 +426,7 @@ class Law:
             rest = (terms[:, ~self.logs[:, lead]].sum(axis=1)) / -own
             predicted = np.exp(rest)
             return Prediction(self.names[lead], X[:, lead], predicted, own / predicted)
-        sides = self._split()
+        sides = self.split_terms()
         is_constant = [not self._letters[side].any() for side in sides]
         left = sides[0]
         if any(is_constant):

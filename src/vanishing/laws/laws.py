@@ -21,7 +21,7 @@ from vanishing.laws.cells import Cells
 from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
-from vanishing.laws.derived_check import check_derived
+from vanishing.laws.derived_check import check_derived, read_derived_digits
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -73,6 +73,9 @@ class Laws(Equations):
         previous balance. In the laws, they come after the columns of the table.
     totals : tuple of TotalRow
         Rows that are sums of others; they are kept out of the equations.
+    threshold : float, optional
+        Standard deviations by which a sound row may be off a law with noise. By default so many
+        that one row in 200 is off some law by more.
     """
 
     equations: tuple[Law, ...]
@@ -88,6 +91,7 @@ class Laws(Equations):
     zeros: tuple[str, ...] = ()
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
     totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
+    threshold: float | None = field(default=None, kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -163,9 +167,9 @@ class Laws(Equations):
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
         texts = table.stray_texts if texts is None else texts
-        if not _has_names(X):
+        if not has_names(X):
             table = replace(table, names=self.names)
-        totals = _find_totals(table) if self.totals else Totals()
+        totals = find_table_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
         if totals.rows:
             found = check_totals(
@@ -178,10 +182,13 @@ class Laws(Equations):
         return replace(
             found,
             columns=(*table.shown_names, *(each.name for each in table.set_aside))
-            if _has_names(X)
+            if has_names(X)
             else self.names,
             gaps={name: rows for name, rows in gaps.items() if len(rows)},
-            sources=tuple(name for each in self.derived for name in each.needed),
+            sources=(
+                *(name for each in self.derived for name in each.needed),
+                *(law.where.column for law in self.equations if law.where is not None),
+            ),
         )
 
     @property
@@ -196,8 +203,30 @@ class Laws(Equations):
             self.equations, self.spreads[places], self.ranges[:, places], self.whole[places],
             self.n_rows, None if self.units is None else self.units[places],
             None if given is None else given[places], self.proportional,
-            choose_threshold(len(self.equations)),
+            choose_threshold(len(self.equations)) if self.threshold is None else self.threshold,
         )  # fmt: skip
+
+    def read_digits(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Read the digits that ``check`` allows for, which depend on the table.
+
+        Parameters
+        ----------
+        X : table with the columns of the laws
+
+        Returns
+        -------
+        units : array of shape (n_columns,)
+            Units of the last digits of the columns, followed by those of derived columns.
+        coarser : array of shape (n_columns,)
+            The same where they are coarser than those of the table in which the laws were found,
+            else 0.
+        """
+        table = take_table(X)
+        values = self._take_columns(table, X)
+        totals = [each.row for each in find_table_totals(table).rows] if self.totals else []
+        kept = np.setdiff1d(np.arange(len(values)), totals)
+        keys = self._read_keys(values, table).take(kept)
+        return read_derived_digits(self._checker, self.derived, values[kept], keys)
 
     def _check(
         self,
@@ -245,7 +274,7 @@ class Laws(Equations):
     def _take_columns(self, table: Table, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
         needed = sorted(self._list_needed())
-        if _has_names(X):
+        if has_names(X):
             known = {*table.shown_names, *table.texts}
             missing = [name for name in needed if name not in known]
             if missing:
@@ -400,7 +429,7 @@ class Laws(Equations):
         names = np.array(table.row_names, dtype=object)
         if self.totals:  # rows that are checked as such
             kept = np.setdiff1d(
-                np.arange(len(values)), [each.row for each in _find_totals(table).rows]
+                np.arange(len(values)), [each.row for each in find_table_totals(table).rows]
             )
             values, names = values[kept], names[kept]
         checker = self._checker.read_units(values)
@@ -414,12 +443,14 @@ class Laws(Equations):
         return draw_laws(panels, names, axes, title=title if titles else None)
 
 
-def _find_totals(table: Table) -> Totals:
+def find_table_totals(table: Table) -> Totals:
+    """Return the rows of a table that are sums of others."""
     values = np.where(np.isinf(table.values), np.nan, table.values)
     return find_totals(values, table.shown_names, table.row_names, read_labels(table))
 
 
-def _has_names(X: Any) -> bool:
+def has_names(X: Any) -> bool:
+    """Say whether the columns of a table have names, so that they may be in any order."""
     is_read = isinstance(X, (str, os.PathLike, Table)) or is_lazy(X)
     return is_read or get_columns(X) is not None
 
@@ -537,7 +568,7 @@ def discover(
         lambda row: f"row {table.row_name(row)}",
     )  # fmt: skip
     _check_noise(noise, len(table.shown_names))
-    totals = _find_totals(table)
+    totals = find_table_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
     if totals.rows:
         table = table.keep(details).tell(totals.describe())
@@ -579,7 +610,7 @@ def _find_laws(
 ) -> Laws:
     """Find the laws of a table in which the blanks of some columns are filled with zeros."""
     values, n_rows = table.values, len(table.values)
-    spreads, ranges = _describe(values, table.sample_weight)
+    spreads, ranges = describe_columns(values, table.sample_weight)
     equations: list[Law] = []
     derived: tuple[DerivedColumn, ...] = ()
     level, proportional = float("nan"), False
@@ -671,7 +702,7 @@ def _check_time_limit(time_limit: Any) -> None:
         raise ValueError(f"time_limit must be a number of seconds or None, got {time_limit!r}")
 
 
-def _describe(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def describe_columns(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the spreads of columns, and their smallest and largest values; blanks do not count."""
     if not values.size:
         return np.zeros(values.shape[1]), np.zeros((2, values.shape[1]))

@@ -149,8 +149,22 @@ COMMANDS: dict[str, dict[str, tuple[str, Sequence[str]]]] = {
         "info": ("show", ["table.csv", "model.safetensors", ""]),
     },
     "Laws and broken cells": {
-        "laws": ("laws", ["table.csv", "sales.xlsx --sheet 2026 --report laws.html"]),
-        "check": ("laws", ["table.csv --id date", "new.csv --train good.csv --out broken.csv"]),
+        "laws": (
+            "laws",
+            [
+                "table.csv",
+                "sales.xlsx --sheet 2026 --report laws.html",
+                "table.csv --save rules.toml",
+            ],
+        ),
+        "check": (
+            "laws",
+            [
+                "table.csv --id date",
+                "new.csv --train good.csv --out broken.csv",
+                "new.csv --rules rules.toml --max-broken 0.1%",
+            ],
+        ),
     },
     "Anomalous rows": {
         "detect": (

@@ -19,7 +19,28 @@ from vanishing.app.cli.console import (
     state,
     working,
 )
-from vanishing.app.cli.options import OPTIONS, OUTPUT, Options, Output, Reading, option
+from vanishing.app.cli.options import (
+    OPTIONS,
+    OUTPUT,
+    Annotation,
+    Options,
+    Output,
+    Reading,
+    list_choices,
+    option,
+)
+from vanishing.app.cli.rules import (
+    annotate,
+    check_rules_files,
+    describe_rules,
+    exceeds,
+    list_rules,
+    load_rules_of,
+    read_limit,
+    show_changes,
+    summarize,
+    write_rules_of,
+)
 
 #: Columns of the table of broken cells: line and id where there are any.
 CELLS = (
@@ -51,6 +72,18 @@ class LawOptions(Degree):
         help="Column that names the trajectory of each row: look for what is constant along "
         "each. Rows must be in the order of time.",
     )
+    save: str | None = option(
+        OUTPUT,
+        *("--save", "-s"),
+        metavar="FILE",
+        help="File of rules to write, for check --rules: rules.toml.",
+    )
+    update: str | None = option(
+        OUTPUT,
+        "--update",
+        metavar="FILE",
+        help="File of rules to bring up to date: says what changed, and keeps what people wrote.",
+    )
 
 
 def laws(
@@ -67,10 +100,14 @@ def laws(
     from vanishing.app.cli import tables
 
     trajectory = asked.trajectory
-    tables.check_files([data], output)
-    if trajectory is not None and output.report is not None:
-        raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
-    if trajectory is None:
+    tables.check_files([data], output, asked.save, asked.update)
+    check_rules_files(asked.save, asked.update)
+    if trajectory is not None and (output.report or asked.save or asked.update):
+        raise UsageError(
+            "--report, --save and --update are about laws of rows, not invariants; leave out "
+            "--trajectory"
+        )
+    if trajectory is None and not (asked.save or asked.update):
         sheets = _list_sheets(data, output, reading)
         if len(sheets) > 1:
             _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
@@ -103,6 +140,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
     strays = check_strays(None if trajectory else found, table)
     _write_report(output.report, found, strays if strays.rows else None, table)
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
+    record |= write_rules_of(found, asked.save, asked.update)
     if not output.json and output.out != "-":
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
@@ -115,7 +153,8 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         if strays.rows:
             say()
             show_strays(strays, table)
-        _note_rest(data, found, output)
+        show_changes(record)
+        _note_rest(data, found, output, asked.save, asked.update)
     return record | {"out": output.out, "report": output.report}
 
 
@@ -164,6 +203,12 @@ class CheckOptions(Degree):
         help="Table to find the laws in.",
         show_default="the table itself",
     )
+    rules: str | None = option(
+        OPTIONS,
+        *("--rules", "-r"),
+        metavar="FILE",
+        help="Rules to check instead: of laws --save, or laws saved in Python.",
+    )
     top: int = option(
         OUTPUT,
         "--top",
@@ -177,6 +222,18 @@ class CheckOptions(Degree):
         "--fail-on-broken",
         default=False,
         help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
+    )
+    max_broken: str | None = option(
+        OUTPUT,
+        "--max-broken",
+        metavar="NUMBER",
+        help="The same, if more rows than this are broken: a number, or a share such as 0.1%.",
+    )
+    annotate: Annotation | None = option(
+        OUTPUT,
+        "--annotate",
+        metavar="NAME",
+        help=f"Print annotations for CI instead: {list_choices(Annotation)}.",
     )
 
 
@@ -194,18 +251,26 @@ def check(
 ) -> int:
     """Find the cells that break the laws, and what they should be.
 
-    The laws are those of --train, or of the table itself; most of its rows should then be
-    correct. Missing cells are filled in if the laws determine them. The formulas of an Excel file
-    are rules as well. Of several tables or sheets, the totals by key are checked, too.
+    The laws are those of --rules, of --train, or of the table itself; most of its rows should
+    then be correct. Missing cells are filled in if the laws determine them. The formulas of an
+    Excel file are rules as well. Of several tables or sheets, the totals by key are checked, too.
     """
     from vanishing.app.cli import tables
 
-    tables.check_files([*data, asked.train], output)
+    tables.check_files([*data, asked.train, asked.rules], output)
+    if asked.rules and (asked.train or asked.degree):
+        raise UsageError("--rules are checked as they are; leave out --train and --degree")
+    if asked.annotate and (output.json or output.out == tables.PIPE):
+        raise UsageError("--annotate prints to standard output; leave out --json and --out -")
+    read_limit(asked.max_broken, asked.fail_on_broken)
     if len(data) > 1:
         return _check_tables(data, asked, output, reading)
     (path,) = data
-    formulas = _check_formulas(path, asked, output, reading)
-    sheets = [reading] if asked.train else _list_sheets(path, output, reading)
+    formulas = None
+    if not (asked.rules or asked.annotate):
+        formulas = _check_formulas(path, asked, output, reading)
+    is_one = asked.train or asked.rules or asked.annotate
+    sheets = [reading] if is_one else _list_sheets(path, output, reading)
     if len(sheets) > 1:
         show = _TableChecks(asked, output)
         _show_sheets(
@@ -229,8 +294,10 @@ def _check_tables(paths: list[str], asked: CheckOptions, output: Output, reading
 
     from vanishing.app.cli.tables import PIPE
 
-    if asked.train or output.out or output.report or PIPE in paths:
-        raise UsageError("--train, --out, --report and - are for one table; pass one")
+    others = asked.train or asked.rules or asked.annotate or output.out or output.report
+    if others or PIPE in paths:
+        named = "--train, --rules, --annotate, --out, --report and -"
+        raise UsageError(f"{named} are for one table; pass one")
     if len(set(paths)) < len(paths):
         raise UsageError("the same table is given twice; pass each once")
     names = [Path(path).stem for path in paths]
@@ -351,16 +418,27 @@ def _check_of(
     """
     from vanishing.app.cli import tables
 
+    stated = None if asked.rules is None else load_rules_of(asked.rules)
+    is_file = hasattr(stated, "rules")
+    if is_file and output.report:
+        raise UsageError("--report shows laws; leave it out with a file of rules")
     normal = None if asked.train is None else _read(asked.train, reading)
-    table = _read(data, reading, like=normal) if table is None else table
-    found = discover_laws(table if normal is None else normal, asked.degree)
+    used = {name for rule in stated or () for name in rule.columns}
+    table = _read(data, reading, like=normal, used=used) if table is None else table
+    found: Any = stated
+    if stated is None:
+        found = discover_laws(table if normal is None else normal, asked.degree)
     with working("checking the rows", len(table)) as step:
-        checked = found.check(table, callback=lambda n: step(done=n))
+        try:
+            checked = found.check(table, callback=lambda n: step(done=n))
+        except ValueError as error:
+            raise DataError(f"{table.where}: {error}") from error
     if output.out is not None:
         _write_table(output, _cells(checked, table))
     _write_report(output.report, found, checked, table, formulas)
     cells = _cells(checked, table)
-    record = _laws_record(found) | {
+    said = describe_rules(found, asked.rules or "") if is_file else _laws_record(found)
+    record = said | {
         "rows": len(table),
         "broken": int(checked.broken.sum()),
         "incomplete": len(checked.incomplete),
@@ -373,8 +451,18 @@ def _check_of(
         ],
     }
     record |= {"out": output.out, "report": output.report}
-    if not output.json and output.out != "-":
-        _show_laws(found, found.lines(numbered=True))
+    if asked.annotate == "sarif":
+        emit(annotate(asked.annotate, found, checked, table))
+    elif asked.annotate:
+        for line in annotate(asked.annotate, found, checked, table):
+            say(line)
+    elif not output.json and output.out != "-":
+        if is_file:
+            say(summarize(found, asked.rules or ""))
+            for line in list_rules(found):
+                say(fit_width(f"  {line}"))
+        else:
+            _show_laws(found, found.lines(numbered=True))
         say()
         ranked = checked.ranked()
         for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):
@@ -382,9 +470,10 @@ def _check_of(
         if asked.top and ranked.rows:
             tables.note_lines(table, int(table.rows[ranked[0].row]))
         _note_rest(data, found, output)
-    if not asked.fail_on_broken:
+    limit = read_limit(asked.max_broken, asked.fail_on_broken)
+    if limit is None:
         return record, Exit.DONE, ""
-    if checked.broken.any() or checked.has_texts:
+    if exceeds(limit, checked):
         return record, Exit.ANOMALIES, ""
     if checked.n_totals:
         return record, Exit.DONE, ""
@@ -451,12 +540,15 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     note_lines(table, int(table.rows[strays[0].row]))
 
 
-def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
+def _read(
+    path: str, reading: Reading, like: Any = None, label: str | None = None, used: Any = ()
+) -> Any:
     from vanishing.app.cli.tables import read_input
 
     return read_input(
-        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True
-    )
+        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True,
+        used=used,
+    )  # fmt: skip
 
 
 def discover_laws(table: Any, degree: int | None = None) -> Any:
@@ -627,7 +719,7 @@ def _write_report(
         )
 
 
-def _note_rest(data: str, found: Any, output: Output) -> None:
+def _note_rest(data: str, found: Any, output: Output, *others: str | None) -> None:
     if not len(found) and not getattr(found, "totals", ()):
         note(f"try: vanishing detect {data} finds rows that are unlike the others")
-    note_files(output.out, output.report)
+    note_files(output.out, output.report, *others)

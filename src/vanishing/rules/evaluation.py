@@ -1,0 +1,250 @@
+"""Computing expressions on the columns of a table, with three values of truth.
+
+A missing cell makes what is computed from it unknown, as NULL does in SQL: a comparison with it is
+neither true nor false, and ``false and unknown`` is false. What is undefined in numbers, such as
+the logarithm of -1 or a division by zero, is not unknown: a rule that needs it is broken.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray
+from vanishing.data.whole_tables import Table
+from vanishing.equations.text import printable
+from vanishing.laws.derived import ROWS, DerivedColumn, Keys
+from vanishing.rules.expression import (
+    And,
+    Column,
+    Comparison,
+    Condition,
+    Expression,
+    Function,
+    IsIn,
+    IsNull,
+    Negation,
+    Not,
+    Number,
+    Or,
+    Power,
+    Previous,
+    Product,
+    Quotient,
+    RuleError,
+    Sum,
+    Text,
+    Totals,
+)
+
+
+class Cells(NamedTuple):
+    """Values of rows, numbers or texts, and which of them are there; or truths that are known."""
+
+    values: Any
+    known: BoolArray
+
+
+class Columns:
+    """The columns of a table: numbers, NaN where one is missing, and texts, "" where one is."""
+
+    def __init__(self, n_rows: int, numbers: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
+        self.n_rows = n_rows
+        self.numbers = {name: np.asarray(each, dtype=float) for name, each in numbers.items()}
+        self.texts = {name: np.asarray(each, dtype=object) for name, each in texts.items()}
+        self.keys = Keys(n_rows, self.texts, self.numbers)
+
+    @classmethod
+    def from_table(cls, table: Table, zeros: Iterable[str] = ()) -> "Columns":
+        """Return those of a table; blanks of some columns count as 0."""
+        numbers = dict(zip(table.shown_names, table.values.T, strict=True))
+        for name in zeros:
+            if name in numbers:
+                blank = np.isnan(numbers[name])
+                blank[[row for row, column in table.stray_texts if column == name]] = False
+                numbers[name] = np.where(blank, 0.0, numbers[name])
+        return cls(len(table.values), numbers, table.texts)
+
+    def change(self, cells: Sequence[tuple[int, str, float]]) -> "Columns":
+        """Return a row for each cell that is changed: its row, its column, and its value."""
+        rows = [row for row, _, _ in cells]
+        numbers = {name: each[rows] for name, each in self.numbers.items()}
+        for i, (_, name, value) in enumerate(cells):
+            if name in numbers:
+                numbers[name][i] = value
+        return Columns(len(rows), numbers, {name: each[rows] for name, each in self.texts.items()})
+
+    def get(self, name: str) -> Cells:
+        """Return the cells of a column."""
+        if name in self.numbers:
+            return Cells(self.numbers[name], ~np.isnan(self.numbers[name]))
+        if name not in self.texts:
+            raise RuleError(
+                f"the table does not have the column {printable(name)!r}, which a rule speaks "
+                f"about; it has {', '.join(map(printable, (*self.numbers, *self.texts)))}"
+            )
+        cells = self.texts[name]
+        known = np.array([each is not None and each == each and each != "" for each in cells],
+                         dtype=bool)  # fmt: skip
+        return Cells(np.where(known, cells, ""), known)
+
+
+def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray]:
+    """Return in which rows a condition is true, and in which rows that is known."""
+    found = compute(condition, columns)
+    known = np.broadcast_to(found.known, columns.n_rows)
+    return np.broadcast_to(found.values, columns.n_rows) & known, np.array(known)
+
+
+@np.errstate(all="ignore")
+def compute(node: Expression, columns: Columns) -> Cells:
+    """Return the cells of a value or the truths of a condition; there may be one for all rows."""
+    return _COMPUTE[type(node)](node, columns)
+
+
+def _all_known(parts: list[Cells]) -> Any:
+    return reduce(np.logical_and, (each.known for each in parts), np.array(True))
+
+
+def _numbers(nodes: Iterable[Expression], columns: Columns) -> list[Cells]:
+    found = []
+    for node in nodes:
+        cells = compute(node, columns)
+        if _is_text(cells) and np.any(cells.known):
+            raise RuleError(f"{node} holds texts, and a rule computes with it as a number")
+        found += _agree(node, [Cells(np.array(0.0), np.array(True)), cells])[1:]
+    return found
+
+
+def _is_text(cells: Cells) -> bool:
+    return np.asarray(cells.values).dtype == object
+
+
+def _apply(function: Callable[..., Any], nodes: Iterable[Expression], columns: Columns) -> Cells:
+    """Return a function of numbers, known where all of these are."""
+    parts = _numbers(list(nodes), columns)
+    return Cells(function(*(each.values for each in parts)), _all_known(parts))
+
+
+def _compute_function(node: Function, columns: Columns) -> Cells:
+    if node.name == "coalesce":
+        first, second = _numbers(node.arguments, columns)
+        known = first.known | second.known
+        return Cells(np.where(first.known, first.values, second.values), known)
+    if node.name == "round":
+        parts = _numbers(node.arguments, columns)
+        digits = int(parts[1].values) if len(parts) > 1 else 0
+        return Cells(_round_half_up(parts[0].values, digits), parts[0].known)
+    functions: dict[str, Callable[..., Any]] = {
+        "abs": np.abs,
+        "log": np.log,
+        "min": lambda *each: reduce(np.minimum, each),
+        "max": lambda *each: reduce(np.maximum, each),
+    }
+    return _apply(functions[node.name], node.arguments, columns)
+
+
+def _round_half_up(values: Any, digits: int) -> Any:
+    """Round numbers as SQL and people do: half a unit away from zero, up to rounding errors."""
+    scaled = np.abs(values) * 10.0**digits
+    halves = np.floor(scaled * (1 + 4 * np.finfo(float).eps) + 0.5)
+    return np.copysign(halves / 10.0**digits, values)
+
+
+def _compute_previous(node: Previous, columns: Columns) -> Cells:
+    row = ROWS[0] if node.step == 1 else ROWS[1]
+    column = DerivedColumn(row, (node.column,), node.by, node.order, node.starts_at_zero)
+    before = column.find_rows(columns.keys)
+    cells = columns.get(node.column)
+    if node.starts_at_zero and _is_text(cells):
+        raise RuleError(f"{node} holds texts, which do not start at 0")
+    outside = "" if _is_text(cells) else 0.0
+    values = np.where(before >= 0, cells.values[before], outside)
+    return Cells(values, np.where(before >= 0, cells.known[before], node.starts_at_zero))
+
+
+def _compare(node: Comparison, columns: Columns) -> Cells:
+    parts = _agree(node, [compute(each, columns) for each in (node.left, node.right)])
+    if _is_text(parts[0]) and node.operator not in ("==", "!="):
+        for each in parts:
+            _refuse_unordered(node, each)
+    left, right = (each.values for each in parts)
+    return Cells(np.asarray(_COMPARE[node.operator](left, right), dtype=bool), _all_known(parts))
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+}  # fmt: skip
+
+
+def _agree(node: Expression, parts: list[Cells]) -> list[Cells]:
+    """Return cells of one kind: what is missing everywhere has that of the others."""
+    kinds = {_is_text(each) for each in parts if np.any(each.known)}
+    if len(kinds) > 1:
+        raise RuleError(f"{node} compares texts with numbers; quote all of them, or none")
+    is_text = kinds == {True}
+    blank = np.array("" if is_text else np.nan, dtype=object if is_text else float)
+    return [
+        each if _is_text(each) == is_text
+        else Cells(np.broadcast_to(blank, np.shape(each.known)), each.known)
+        for each in parts
+    ]  # fmt: skip
+
+
+def _refuse_unordered(node: Comparison, cells: Cells) -> None:
+    """Refuse to order texts that are not dates of one length, whose order is that of letters."""
+    found = np.ravel(np.asarray(cells.values, dtype=object)[..., None][cells.known])
+    for each in found.tolist():
+        if not (each[:4].isdecimal() and each[4:5] == "-" and each[5:7].isdecimal()):
+            raise RuleError(
+                f"{node} needs the order of {printable(each)!r}, which is not a date such as "
+                "2024-12-31; texts are compared by == and != only"
+            )
+
+
+def _compute_is_in(node: IsIn, columns: Columns) -> Cells:
+    cells, *values = _agree(node, [compute(each, columns) for each in node.children])
+    hits = [np.asarray(cells.values == each.values, dtype=bool) for each in values]
+    return Cells(reduce(np.logical_or, hits, np.zeros(np.shape(cells.values), dtype=bool)),
+                 cells.known)  # fmt: skip
+
+
+def _compute_and(node: And | Or, columns: Columns) -> Cells:
+    """Return what is true, and known as soon as one operand decides."""
+    parts = [compute(each, columns) for each in node.operands]
+    deciding = isinstance(node, Or)
+    decided = reduce(np.logical_or, (each.known & (each.values == deciding) for each in parts))
+    return Cells(decided == deciding, decided | _all_known(parts))
+
+
+def _refuse_totals(node: Totals, columns: Columns) -> Cells:
+    raise RuleError(f"{node} is not decided row by row")
+
+
+_COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
+    Number: lambda node, columns: Cells(np.float64(node.value), np.array(True)),
+    Text: lambda node, columns: Cells(np.array(node.value, dtype=object), np.array(True)),
+    Column: lambda node, columns: columns.get(node.name),
+    Previous: _compute_previous,
+    Sum: lambda node, columns: _apply(lambda *each: reduce(np.add, each), node.terms, columns),
+    Product: lambda node, columns: _apply(
+        lambda *each: reduce(np.multiply, each), node.factors, columns
+    ),
+    Quotient: lambda node, columns: _apply(np.divide, node.children, columns),
+    Power: lambda node, columns: _apply(np.power, node.children, columns),
+    Negation: lambda node, columns: _apply(np.negative, node.children, columns),
+    Function: _compute_function,
+    Comparison: _compare,
+    IsIn: _compute_is_in,
+    IsNull: lambda node, columns: (
+        lambda cells: Cells(~cells.known, np.ones(np.shape(cells.known), dtype=bool))
+    )(compute(node.operand, columns)),
+    And: _compute_and,
+    Or: _compute_and,
+    Not: lambda node, columns: (lambda cells: Cells(~cells.values, cells.known))(
+        compute(node.operand, columns)
+    ),
+    Totals: _refuse_totals,
+}

@@ -1,0 +1,487 @@
+"""The rules of a table: laws that were found and conditions that people wrote, checked together."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, compress, groupby
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, IntArray
+from vanishing.data.whole_tables import Table
+from vanishing.equations.text import last_digits, printable
+from vanishing.laws.check import BrokenRow, Check, choose_threshold
+from vanishing.laws.conditions import Condition as LawCondition
+from vanishing.laws.law import Law
+from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
+from vanishing.laws.table import take_table, whole_columns
+from vanishing.laws.totals import TotalRow
+from vanishing.rules.evaluation import Columns, decide
+from vanishing.rules.expression import (
+    And,
+    Column,
+    Comparison,
+    Condition,
+    Expression,
+    Function,
+    IsIn,
+    Negation,
+    Number,
+    Power,
+    Product,
+    RuleError,
+    Sum,
+    Text,
+    Totals,
+    write_name,
+)
+from vanishing.rules.polynomial import (
+    bound_comparisons,
+    bound_noise,
+    bound_rounding,
+    list_sources,
+    list_terms,
+    read_derived,
+    write_derived,
+    write_equation,
+)
+from vanishing.rules.rule import Evidence, Rule
+
+
+@dataclass(frozen=True)
+class KnownColumn:
+    """What was learned about a column of numbers.
+
+    Parameters
+    ----------
+    name : str
+    spread : float
+        Standard deviation.
+    low, high : float
+        Smallest and largest value.
+    whole : bool
+        Whether it holds whole numbers.
+    unit : float, optional
+        Unit of the last digit, such as 0.01; 0 for numbers that are not rounded.
+    noise : float, optional
+        Noise in the unit of the column, if it was given.
+    blank_is_zero : bool
+        Whether blank cells count as 0.
+    """
+
+    name: str
+    spread: float
+    low: float
+    high: float
+    whole: bool
+    unit: float | None = None
+    noise: float | None = None
+    blank_is_zero: bool = False
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules of a table: a sequence of ``Rule``.
+
+    Parameters
+    ----------
+    rules : tuple of Rule
+    columns : tuple of KnownColumn
+        What was learned about the columns of numbers, in their order.
+    n_rows : int
+        Rows of the table that it was learned from.
+    threshold : float, optional
+        Standard deviations by which a row may be off a rule with noise.
+    proportional : bool
+        Whether the noise of a cell is in proportion to its value, not to the column's spread.
+    unsaid : tuple of str
+        Laws that could not be written as rules, each with the reason.
+    digits : mapping of str to (float, float), optional
+        Of the table that is checked, by letter: the unit of the last digit, and the same where it
+        is coarser than in the table that was learned from, else 0. See ``adapt``.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    columns: tuple[KnownColumn, ...] = ()
+    n_rows: int = 0
+    threshold: float | None = None
+    proportional: bool = False
+    unsaid: tuple[str, ...] = ()
+    digits: Mapping[str, tuple[float, float]] | None = None
+
+    def __post_init__(self) -> None:
+        for what, names in (
+            ("id", [rule.id for rule in self.rules]),
+            ("column", [each.name for each in self.columns]),
+        ):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise RuleError(f"the {what} {twice!r} is there more than once")
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __getitem__(self, index: int) -> Rule:
+        return self.rules[index]
+
+    # --- Laws as rules ----------------------------------------------------------------------------
+
+    @classmethod
+    def from_laws(cls, laws: Laws) -> "Rules":
+        """Return the laws of a table as rules.
+
+        Parameters
+        ----------
+        laws : Laws
+            From ``discover``.
+
+        Returns
+        -------
+        Rules
+            ``unsaid`` names the laws that rules cannot say.
+        """
+        rules, unsaid = [], []
+        for k, law in enumerate(laws, 1):
+            try:
+                rules.append(_write_law(law, laws, f"law-{k}"))
+            except RuleError as error:
+                unsaid.append(f"{law}: {error}")
+        for each in laws.totals[:1]:
+            rules.append(Rule("totals", Totals(each.columns), source="found"))
+        given = np.asarray(laws.noise, dtype=float) if np.ndim(laws.noise) else None
+        columns = [
+            KnownColumn(
+                name, float(laws.spreads[j]), float(laws.ranges[0, j]), float(laws.ranges[1, j]),
+                bool(laws.whole[j]), None if laws.units is None else float(laws.units[j]),
+                None if given is None else float(given[j]), name in laws.zeros,
+            )
+            for j, name in enumerate(laws.names)
+        ]  # fmt: skip
+        threshold = choose_threshold(len(laws)) if len(laws) else None
+        return cls(tuple(rules), tuple(columns), laws.n_rows, threshold, laws.proportional,
+                   tuple(unsaid))  # fmt: skip
+
+    # --- What decides -----------------------------------------------------------------------------
+
+    def condition(self, rule: Rule, texts: Collection[str] = ()) -> Condition:
+        """Return the condition that decides whether a row keeps a rule.
+
+        It speaks of the cells of the row alone, with the tolerance as a number or as an expression
+        of these cells: |residual| <= tolerance. A row breaks the rule if ``rule.where`` is true, or
+        there is none, and the condition is known to be false. A row with a missing cell is not
+        checked, as with NULL in SQL; blanks that count as 0 are replaced by ``coalesce``.
+
+        Parameters
+        ----------
+        rule : Rule
+        texts : collection of str
+            Columns of text: they are compared as such, not up to rounding.
+
+        Returns
+        -------
+        Condition
+        """
+        letters = rule.letters
+        if any(name in texts for letter in letters for name in list_sources(letter)):
+            return rule.expression
+        if rule.terms is None or not rule.is_polynomial:
+            found = bound_comparisons(rule.expression, rule.tolerance or 0.0)
+        elif rule.noise is None:
+            units = {letter: max(rule.units.get(str(letter), 0.0), self._read_digits(letter)[1])
+                     for letter in letters}  # fmt: skip
+            found = bound_rounding(rule.terms, units)
+        else:
+            variances = {letter: self._write_variance(rule, letter) for letter in letters}
+            threshold = self.threshold or choose_threshold(len(self.rules))
+            found = bound_noise(rule.terms, variances, threshold)
+        filled = _fill(found, {each.name for each in self.columns if each.blank_is_zero})
+        assert isinstance(filled, Condition)
+        return filled
+
+    def _read_digits(self, letter: Expression) -> tuple[float, float]:
+        """Return the unit of the last digit of a letter, and the same if it is coarser."""
+        name = list_sources(letter)[0]
+        known = next((each.unit or 0.0 for each in self.columns if each.name == name), 0.0)
+        return (self.digits or {}).get(str(letter), (known, 0.0))
+
+    def _write_variance(self, rule: Rule, letter: Expression) -> Expression:
+        """Return the variance of the noise of a cell, with its rounding."""
+        name = list_sources(letter)[0]
+        column = next((each for each in self.columns if each.name == name), None)
+        if column is None or rule.noise is None:
+            raise RuleError(f"nothing is known about {letter}, which {rule} needs")
+        rounding = self._read_digits(letter)[0] ** 2 / 12
+        if column.noise is None and self.proportional:
+            noise = Power(Product((Number(rule.noise), letter)), Number(2.0))
+            return Sum((noise, Number(rounding))) if rounding else noise
+        noise_in_units = rule.noise * column.spread if column.noise is None else column.noise
+        return Number(float(noise_in_units**2) + rounding)
+
+    def adapt(self, X: Any) -> "Rules":
+        """Return the same rules for the digits of another table.
+
+        ``Laws.check`` allows for as much rounding as the cells have that it checks. Conditions of
+        adapted rules do so too, and then decide exactly the same rows.
+
+        Parameters
+        ----------
+        X : table with the columns of the rules
+
+        Returns
+        -------
+        Rules
+        """
+        table = self._take(X)
+        laws, _ = self._make_laws(table)
+        if not len(laws):
+            return self
+        units, coarser = laws.read_digits(table)
+        letters = [write_name(name) for name in laws.names]
+        letters += [str(write_derived(each)) for each in laws.derived]
+        digits = zip(units.tolist(), coarser.tolist(), strict=True)
+        return replace(self, digits=dict(zip(letters, digits, strict=True)))
+
+    def find_broken(self, rule: Rule, X: Any) -> tuple[BoolArray, BoolArray]:
+        """Return which rows break a rule and which are checked, from its condition alone.
+
+        Parameters
+        ----------
+        rule : Rule
+        X : table with the columns of the rule
+
+        Returns
+        -------
+        broken : bool array of shape (n_rows,)
+        checked : bool array of shape (n_rows,)
+        """
+        columns = X if isinstance(X, Columns) else self._read_columns(self._take(X))
+        keeps, known = decide(self.condition(rule, columns.texts), columns)
+        if rule.where is not None:
+            # Where it is unknown whether the rule applies, nothing is checked.
+            known &= decide(rule.where, columns)[0]
+        return known & ~keeps, known
+
+    def _take(self, X: Any) -> Table:
+        """Return a table; columns without names are those of the rules, in their order."""
+        table = take_table(X)
+        if not has_names(X) and self.columns:
+            names = [each.name for each in self.columns]
+            if len(table.shown_names) != len(names):
+                raise RuleError(
+                    f"the rules are about {len(names)} columns ({', '.join(names)}), but the table "
+                    f"has {len(table.shown_names)}; give the same columns in the same order, or a "
+                    "frame with their names"
+                )
+            table = replace(table, names=tuple(names))
+        return table
+
+    def _read_columns(self, table: Table) -> Columns:
+        return Columns.from_table(table, [each.name for each in self.columns if each.blank_is_zero])
+
+    # --- Checking ---------------------------------------------------------------------------------
+
+    def check(self, X: Any, *, callback: Callable[[int], object] | None = None) -> Check:
+        """Find the rows that break rules, and the cells that break them.
+
+        Equations are checked as ``Laws.check`` does, those of people as well as those that were
+        found. Other rules do not say what a cell should be, but which fixes cannot be: those that
+        break one of them, if there are others. They are not checked in rows that are totals.
+
+        Parameters
+        ----------
+        X : table with the columns of the rules
+        callback : callable, optional
+            Called with the number of rows that are checked so far.
+
+        Returns
+        -------
+        Check
+            Its laws are the rules, in their order.
+        """
+        table = self._take(X)
+        laws, places = self._make_laws(table)
+        found = laws.check(table, callback=callback)
+        stated: list[Any] = list(self.rules)
+        for k, place in enumerate(places):
+            stated[place] = laws[k]
+        rows = [replace(each, laws=tuple(places[k] for k in each.laws)) for each in found.rows]
+        columns = self._read_columns(table)
+        unchecked = np.full(len(table.values), not places and found.n_totals == 0)
+        unchecked[list(found.unchecked)] = True
+        gaps = dict(found.gaps)
+        totals = [each.row for each in find_table_totals(table).rows] if laws.totals else []
+        for place, rule in enumerate(self.rules):
+            if place in places or rule.kind == "total":
+                continue
+            broken, known = self.find_broken(rule, columns)
+            broken[totals] = False
+            unchecked &= ~known
+            rows = _add_broken(rows, np.flatnonzero(broken), place, table.row_names)
+            for name in rule.columns:
+                missing = np.setdiff1d(np.flatnonzero(~columns.get(name).known), totals)
+                if len(missing):
+                    gaps[name] = missing
+        rows = self._rule_out(rows, columns, places)
+        return replace(
+            found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
+            unchecked=tuple(np.flatnonzero(unchecked).tolist()),
+            columns=(*table.shown_names, *(each.name for each in table.set_aside)),
+        )  # fmt: skip
+
+    def _rule_out(
+        self, rows: list[BrokenRow], columns: Columns, places: Collection[int]
+    ) -> list[BrokenRow]:
+        """Leave out fixes of single cells that break rules, where others do not."""
+        rules = [rule for k, rule in enumerate(self.rules)
+                 if k not in places and rule.kind not in ("total", "chain")]  # fmt: skip
+        tried = [(i, fix) for i, each in enumerate(rows) if each.alternatives
+                 for fix in (*each.fixes, *each.alternatives)]  # fmt: skip
+        changed = columns.change([(rows[i].row, fix.column, fix.fix) for i, fix in tried])
+        is_kept = np.ones(len(tried), dtype=bool)
+        for rule in rules if tried else ():
+            is_kept &= ~self.find_broken(rule, changed)[0]
+        left = list(rows)
+        for i, pairs in groupby(compress(tried, is_kept.tolist()), key=lambda pair: pair[0]):
+            fixes = [fix for _, fix in pairs]
+            total = sum(fix.probability for fix in fixes)
+            if len(fixes) <= len(rows[i].alternatives) and total:
+                fixes = [replace(fix, probability=fix.probability / total) for fix in fixes]
+                left[i] = replace(rows[i], fixes=(fixes[0],), alternatives=tuple(fixes[1:]))
+        return left
+
+    def _make_laws(self, table: Table) -> tuple[Laws, list[int]]:
+        """Return the equations as laws, and their places among the rules."""
+        known = {each.name: each for each in self.columns}
+        spreads, ranges = describe_columns(table.values, table.sample_weight)
+        whole, units = whole_columns(table.values), last_digits(np.nan_to_num(table.values))
+        needed = {name for rule in self.rules for name in rule.columns}
+        for j, name in enumerate(table.shown_names):
+            if (
+                name in needed and name not in known
+            ):  # only people speak of it: it is as it is in this table
+                known[name] = KnownColumn(
+                    name, float(spreads[j]), float(ranges[0, j]), float(ranges[1, j]),
+                    bool(whole[j]), float(units[j]),
+                )  # fmt: skip
+        filled = self._read_columns(table)
+        texts = {name for name in table.texts if filled.get(name).known.any()}
+        for name in sorted(table.texts.keys() - texts - known.keys() & needed):  # without a cell
+            known[name] = KnownColumn(name, 0.0, 0.0, 0.0, whole=False)
+        columns, names = list(known.values()), list(known)
+        places = [
+            k for k, rule in enumerate(self.rules)
+            if rule.where is None and rule.is_polynomial and self._is_numeric(rule, texts, table)
+        ]  # fmt: skip
+        letters = [letter for k in places for letter in self.rules[k].letters]
+        others = dict.fromkeys(letter for letter in letters if not isinstance(letter, Column))
+        derived = tuple(read_derived(letter, names) for letter in others)
+        has_noise = any(each.noise is not None for each in columns)
+        every = (*map(Column, names), *others)
+        totals = [rule for rule in self.rules if rule.kind == "total"]
+        is_known = all(each.unit is not None for each in columns)
+        laws = Laws(
+            tuple(self.rules[k].make_law(every, (*names, *(each.name for each in derived)))
+                  for k in places),
+            np.array([each.noise or 0.0 for each in columns], dtype=float) if has_noise else np.nan,
+            tuple(names),
+            np.array([each.spread for each in columns], dtype=float),
+            np.array([(each.low, each.high) for each in columns], dtype=float).T.reshape(2, -1),
+            np.array([each.whole for each in columns], dtype=bool),
+            self.n_rows or len(table.values),
+            units=np.array([each.unit for each in columns], dtype=float) if is_known else None,
+            proportional=self.proportional,
+            zeros=tuple(each.name for each in columns if each.blank_is_zero),
+            derived=derived,
+            totals=tuple(TotalRow(0, np.arange(0), rule.columns, "", "") for rule in totals),
+            threshold=self.threshold,
+        )  # fmt: skip
+        return laws, places
+
+    def _is_numeric(self, rule: Rule, texts: set[str], table: Table) -> bool:
+        """Say whether the cells that a rule computes with are numbers."""
+        for name in rule.columns:
+            if name not in table.shown_names and name not in table.texts:
+                raise RuleError(
+                    f"the table does not have the column {printable(name)!r}, which {rule} speaks "
+                    f"about; it has {', '.join(map(printable, table.shown_names))}"
+                )
+        return texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
+
+
+def _write_law(law: Law, laws: Laws, name: str) -> Rule:
+    """Return a law as a rule."""
+    if law.choices is not None:
+        raise RuleError("it leaves open which of several numbers a row has")
+    where = None if law.where is None else _write_where(law.where, law.where.column in laws.names)
+    terms = list_terms(law, laws.derived)
+    if not np.isfinite(law.coefficients).all():
+        raise RuleError("a coefficient is not a finite number")
+    expression, order = write_equation(terms, law.split_terms()[0])
+    letters = [write_name(each) for each in laws.names]
+    letters += [str(write_derived(each)) for each in laws.derived]
+    rounding, noise = {}, None
+    if law.resolution is None:
+        noise = law.extent
+    else:
+        used = np.flatnonzero((law.resolution > 0) & law.involved).tolist()
+        rounding = {letters[j]: float(law.resolution[j]) for j in used}
+    errors = law.standard_errors[order]
+    evidence = Evidence(
+        None if law.bits is None else round(law.bits), float(f"{law.extent:.3g}"),
+        len(law.rows), law.n_broken, float(f"{law.p_value:.3g}"),
+        tuple(errors.tolist()) if errors.any() else (),
+    )  # fmt: skip
+    rule = Rule(
+        name, expression, where, source="found", rounding=rounding, noise=noise, evidence=evidence
+    )
+    if not rule.is_polynomial or len(rule.terms or ()) != len(terms):
+        raise RuleError("it has two terms alike, or none with a column")
+    return rule
+
+
+def _write_where(where: LawCondition, is_number: bool) -> Condition:
+    """Return the rows that a law speaks of as a condition."""
+    if where.part:
+        raise RuleError(f"a condition cannot speak of the {where.part} of a date")
+    column = Column(where.column)
+
+    def write(text: str) -> Expression:
+        if not is_number:
+            return Text(text)
+        number = Number(abs(float(text)))
+        return Negation(number) if float(text) < 0 else number
+
+    if where.values:
+        return IsIn(column, tuple(map(write, where.values)))
+    bounds: list[Condition] = []
+    if where.low:
+        bounds.append(Comparison(">=", column, write(where.low)))
+    if where.high:
+        bounds.append(Comparison("<=", column, write(where.high)))
+    return bounds[0] if len(bounds) == 1 else And(tuple(bounds))
+
+
+def _add_broken(
+    rows: list[BrokenRow], broken: IntArray, rule: int, row_names: Any
+) -> list[BrokenRow]:
+    """Add a rule to the rows that break it."""
+    left = set(broken.tolist())
+    added = []
+    for each in rows:
+        if each.row in left and not each.is_missing:
+            left.remove(each.row)
+            each = replace(each, laws=tuple(sorted({*each.laws, rule})))
+        added.append(each)
+    for row in sorted(left):
+        added.append(BrokenRow(row, row_names[row], (rule,), (), is_searched=False))
+    return added
+
+
+def _fill(node: Expression, zeros: set[str]) -> Expression:
+    """Return an expression in which blanks of some columns are 0."""
+    if isinstance(node, Column) and node.name in zeros:
+        return Function("coalesce", (node, Number(0.0)))
+    return node.map(lambda child: _fill(child, zeros))
