@@ -97,9 +97,9 @@ class Condition:
 class Division(NamedTuple):
     """A column that divides the rows: the number of each row's value, -1 where it is blank.
 
-    ``values`` are as they are written, in the order of numbers or dates. A column of texts or of two
-    numbers may be a code, each value of which tells something. Bounds between the values may tell
-    when something changed, if they are dates or the rows are in their order.
+    ``values`` are as they are written, in the order of numbers or dates. A column of texts or of
+    two numbers may be a code, each value of which tells something. Bounds between the values may
+    tell when something changed, if they are dates or the rows are in their order.
     """
 
     column: str
