@@ -2,7 +2,8 @@
 
 A missing cell makes what is computed from it unknown, as NULL does in SQL: a comparison with it is
 neither true nor false, and ``false and unknown`` is false. What is undefined in numbers, such as
-the logarithm of -1 or a division by zero, is not unknown: a rule that needs it is broken.
+the logarithm of -1, a division by zero or an overflow, is not unknown: a comparison with it is
+false, so that a rule that needs it is broken.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -165,9 +166,11 @@ def _compare(node: Comparison, columns: Columns) -> Cells:
     if _is_text(left) and node.operator not in ("==", "!="):
         for each in (left, right):
             _refuse_unordered(node, each)
-    function = _COMPARE[node.operator]
-    return Cells(np.asarray(function(left.values, right.values), dtype=bool),
-                 _all_known([left, right]))  # fmt: skip
+    kept = np.asarray(_COMPARE[node.operator](left.values, right.values), dtype=bool)
+    for each in (left, right):
+        if not _is_text(each):
+            kept = kept & np.isfinite(each.values)
+    return Cells(kept, _all_known([left, right]))
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

@@ -1,0 +1,153 @@
+"""Tools that run exported rules: each is given a table and rules, and names the broken rows."""
+
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+
+from vanishing.rules import Rules
+from vanishing.rules.export import to_sql
+
+#: Column that numbers the rows.
+KEY = "number of the row"
+TABLE = "a table"
+#: Rows that break each rule, by its id.
+Broken = dict[str, set[int]]
+Engine = Callable[[pd.DataFrame, Rules], tuple[Broken, tuple[str, ...]]]
+
+
+def list_texts(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of text and dates."""
+    return [str(name) for name in frame if frame[name].dtype.kind not in "iufb"]
+
+
+def number_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with dates as texts and a column that numbers the rows."""
+    frame = frame.rename(columns=str)
+    for name in list_texts(frame):
+        if frame[name].dtype.kind == "M":
+            frame[name] = frame[name].dt.strftime("%Y-%m-%d")
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
+        frame[name] = frame[name].replace("", None)
+    return frame.assign(**{KEY: range(len(frame))})
+
+
+def _collect(rules: Rules, found: Iterator[tuple[str, int]]) -> Broken:
+    broken: Broken = {rule.id: set() for rule in rules}
+    for rule, row in found:
+        broken[rule].add(int(row))
+    return broken
+
+
+def _has_query(text: str) -> bool:
+    return any(not line.startswith("--") for line in text.splitlines())
+
+
+def run_duckdb(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Run the query of DuckDB."""
+    export = to_sql(rules, TABLE, "duckdb", key=KEY, texts=list_texts(frame))
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        numbered = number_rows(frame)
+        connection.register("given", numbered)
+        connection.execute(f'CREATE TABLE "{TABLE}" AS SELECT * FROM given')
+        rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
+    return _collect(rules, iter(rows)), export.unsaid
+
+
+def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Run the query of SQLite."""
+    export = to_sql(rules, TABLE, "sqlite", key=KEY, texts=list_texts(frame))
+    connection = sqlite3.connect(":memory:")
+    numbered = number_rows(frame)
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in numbered)
+    connection.execute(f'CREATE TABLE "{TABLE}" ({names})')
+    marks = ", ".join("?" * numbered.shape[1])
+    cells = numbered.astype(object).where(numbered.notna(), None)
+    connection.executemany(f'INSERT INTO "{TABLE}" VALUES ({marks})', cells.values.tolist())
+    rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
+    connection.close()
+    return _collect(rules, iter(rows)), export.unsaid
+
+
+# --- PostgreSQL -----------------------------------------------------------------------------------
+
+
+def find_postgresql() -> Path | None:
+    """Return the folder of the server's programs, None where it is not installed."""
+    folders = [*Path("/usr/lib/postgresql").glob("*/bin")]
+    if found := shutil.which("initdb"):
+        folders.insert(0, Path(found).resolve().parent)
+    return next((each for each in folders if (each / "initdb").exists()), None)
+
+
+@contextmanager
+def start_postgresql() -> Iterator[Engine]:
+    """Start a server in a temporary folder, as a user other than root, and yield what uses it."""
+    programs = find_postgresql()
+    assert programs is not None
+    user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    prefix = user if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        if prefix:
+            shutil.chown(folder, "nobody", "nogroup")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        data = f"{folder}/data"
+
+        def run(program: str, *given: str) -> None:
+            environment = {"PATH": os.environ["PATH"], "HOME": folder, "LC_ALL": "C.UTF-8"}
+            subprocess.run([*prefix, str(programs / program), *given], check=True, cwd=folder,
+                           env=environment, stdout=subprocess.DEVNULL)  # fmt: skip
+
+        run("initdb", "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-sync")
+        options = f"-k {folder} -h '' -p {port} -F"
+        run("pg_ctl", "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
+        try:
+            yield lambda frame, rules: _run_postgresql(frame, rules, folder, port)
+        finally:
+            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def ask_postgresql(text: str, folder: str, port: int) -> list[list[str]]:
+    """Run SQL and return the cells of the last result."""
+    command = ["psql", "-X", "-q", "-A", "-t", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", "-h", folder,
+               "-p", str(port), "-U", "tester", "-d", "postgres"]  # fmt: skip
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return [line.split("\x1f") for line in done.stdout.splitlines()]
+
+
+def write_postgresql_table(frame: pd.DataFrame) -> str:
+    """Return commands that make a table anew."""
+    numbered, texts = number_rows(frame), list_texts(frame)
+    columns = ", ".join(
+        '"' + name.replace('"', '""') + '" ' + ("TEXT" if name in texts else "DOUBLE PRECISION")
+        for name in numbered
+    )
+    cells = numbered.to_csv(index=False, header=False)
+    return (
+        f'SET client_min_messages = error; DROP TABLE IF EXISTS "{TABLE}";\n'
+        f'CREATE TABLE "{TABLE}" ({columns});\n'
+        f'COPY "{TABLE}" FROM STDIN (FORMAT csv);\n{cells}\\.\n'
+    )
+
+
+def _run_postgresql(
+    frame: pd.DataFrame, rules: Rules, folder: str, port: int
+) -> tuple[Broken, tuple[str, ...]]:
+    export = to_sql(rules, TABLE, "postgresql", key=KEY, texts=list_texts(frame))
+    text = write_postgresql_table(frame) + export.text
+    rows: list[Any] = ask_postgresql(text, folder, port)
+    return _collect(rules, ((rule, int(float(row))) for rule, row in rows)), export.unsaid
