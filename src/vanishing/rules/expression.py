@@ -4,15 +4,19 @@ An expression is a tree of a few kinds of nodes, all frozen dataclasses. ``parse
 text, and ``str`` writes it so that ``parse`` returns the same tree. ``evaluation.py`` computes
 expressions.
 
-The parser is written by hand. Python's own, ``ast.parse``, may crash the process on deeply nested
-texts, does not know names such as ```net amount```, and its messages are about Python.
+Python's own parser, ``ast.parse``, may crash the process on deeply nested texts, does not know
+names such as ```net amount```, and its messages are about Python; that of Lark does not recurse.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, NoReturn
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any
+
+from vanishing.arrays.namespace import import_extra, lazy
 
 #: Characters and levels of a rule, at most: trees of this depth are walked with a wide margin
 #: within Python's limit of recursion.
@@ -37,14 +41,22 @@ class Expression:
     def __str__(self) -> str:
         return write(self)
 
-    @property
-    def children(self) -> Iterator["Expression"]:
+    @lazy
+    def children(self) -> tuple["Expression", ...]:
         """The nodes right below this one."""
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Expression):
-                    yield each
+        values = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        every = (each for value in values
+                 for each in (value if isinstance(value, tuple) else (value,)))  # fmt: skip
+        return tuple(each for each in every if isinstance(each, Expression))
+
+    @lazy
+    def depth(self) -> int:
+        """Levels of the tree."""
+        return 1 + max((child.depth for child in self.children), default=0)
+
+    def _limit_depth(self) -> None:
+        if self.depth > 2 * DEEPEST:  # what is made of rules is deeper than they are
+            raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
 
     def map(self, change: "Callable[[Expression], Expression]") -> "Expression":
         """Return the same node with changed children."""
@@ -66,10 +78,16 @@ class Expression:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that the expression needs, each once, in the order of the text."""
-        found: dict[str, None] = {}
+        found: list[str] = []
         for node in self.walk():
-            found |= dict.fromkeys(getattr(node, "needed", ()))
-        return tuple(found)
+            if isinstance(node, Column):
+                found.append(node.name)
+            elif isinstance(node, Previous):
+                found += [node.column, *(name for name, _ in node.by)]
+                found += [node.order] if node.order else []
+            elif isinstance(node, Totals):
+                found += node.names
+        return tuple(dict.fromkeys(found))
 
 
 class Value(Expression):
@@ -80,7 +98,7 @@ class Condition(Expression):
     """An expression that is true, false or unknown in each row."""
 
     def __post_init__(self) -> None:
-        """Refuse operands of another kind."""
+        self._limit_depth()
         wanted = Value if isinstance(self, (Comparison, IsIn, IsNull)) else Condition
         what = {Value: "a number or a text", Condition: "a condition"}[wanted]
         for child in self.children:
@@ -92,7 +110,7 @@ class Arithmetic(Value):
     """A number that is computed from others."""
 
     def __post_init__(self) -> None:
-        """Refuse operands that are not numbers."""
+        self._limit_depth()
         for child in self.children:
             if not isinstance(child, Value) or isinstance(child, Text):
                 raise RuleError(f"only numbers can be computed with, got: {child}")
@@ -123,11 +141,6 @@ class Column(Value):
 
     name: str
 
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.name,)
-
 
 @dataclass(frozen=True, repr=False)
 class Previous(Value):
@@ -143,11 +156,6 @@ class Previous(Value):
     by: tuple[tuple[str, str], ...] = ()
     order: str = ""
     starts_at_zero: bool = False
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns that it takes."""
-        return (self.column, *(name for name, _ in self.by), *filter(None, [self.order]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,11 +272,6 @@ class Totals(Condition):
     """Rows that are totals are the sums of their rows in these columns; not decided row by row."""
 
     names: tuple[str, ...]
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns."""
-        return self.names
 
 
 def _is_digits(node: Expression) -> bool:
@@ -412,19 +415,27 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 
 # --- Reading --------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
-    r"|(?P<name>`(?:[^`\\]|\\.)*`)|(?P<text>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
-    r"|(?P<sign>\*\*|==|!=|<=|>=|[-+*/()\[\],<>=])",
-    re.DOTALL,
-)
+_GRAMMAR = r"""
+    start: all (_OR all)*
+    all: opposite (_AND opposite)*
+    ?opposite: _NOT opposite -> opposite | comparison
+    ?comparison: compared | sum _IS _NULL -> is_null | sum _IS _NOT _NULL -> is_not_null
+        | sum _IN list -> is_in | sum _NOT _IN list -> is_not_in
+    !?compared: sum (("==" | "!=" | "<=" | ">=" | "<" | ">") sum)*
+    list: "[" (sum ("," sum)*)? "]"
+    !?sum: product (("+" | "-") product)*
+    !?product: unary (("*" | "/") unary)*
+    ?unary: "-" unary -> minus | power
+    ?power: atom | atom "**" unary
+    ?atom: NUMBER -> number | TEXT -> text | _TRUE -> true | _FALSE -> false | NAME -> column
+        | NAME "(" (argument ("," argument)*)? ")" -> call | QUOTED -> quoted | "(" start ")"
+    ?argument: sum | NAME "=" (sum | list) -> option
+    NUMBER: /(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?/
+    TEXT: /"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/s
+    QUOTED: /`([^`\\]|\\.)*`/s
+    %ignore /\s+/
+"""
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|(.))", re.DOTALL)
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    place: int
 
 
 def parse(text: str) -> Expression:
@@ -451,7 +462,16 @@ def parse(text: str) -> Expression:
     >>> print(parse("gross==net+`tax (19 %)`"))
     gross == net + `tax (19 %)`
     """
-    return _Parser(text).read()
+    if len(text) > LONGEST:
+        raise RuleError(f"a rule has at most {LONGEST} characters, got {len(text)}")
+    parser = _make_parser()
+    try:
+        found: Expression = parser.parse(text)
+    except import_extra("lark", extra="rules", purpose="rules").UnexpectedInput as error:
+        raise RuleError(_explain(error, text, parser)) from None
+    if found.depth > DEEPEST:
+        raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
+    return found
 
 
 def parse_condition(text: str) -> Condition:
@@ -462,220 +482,94 @@ def parse_condition(text: str) -> Condition:
     return found
 
 
-class _Parser:
-    """Reads tokens from the left to the right, one method for each level of precedence."""
+@cache
+def _make_parser() -> Any:
+    lark = import_extra("lark", extra="rules", purpose="rules")
+    words = [rf"_{word.upper()}: /{word}\b/" for word in sorted(WORDS)]
+    name = rf"NAME: /(?!({'|'.join(sorted(WORDS))})\b)[^\W\d]\w*/"
+    grammar = "\n".join([_GRAMMAR, *words, name])
+    return lark.Lark(grammar, parser="lalr", transformer=SimpleNamespace(**_BUILDERS))
 
-    def __init__(self, text: str) -> None:
-        if len(text) > LONGEST:
-            raise RuleError(f"a rule has at most {LONGEST} characters, got {len(text)}")
-        self.text = text
-        self.tokens = list(self._split())
-        self.place = 0
-        self.depth = 0
 
-    def _split(self) -> Iterator[_Token]:
-        place = 0
-        while place < len(self.text):
-            if self.text[place].isspace():
-                place += 1
-                continue
-            match = _TOKEN.match(self.text, place)
-            if match is None:
-                hint = "; close the quote" if self.text[place] in "`\"'" else ""
-                raise RuleError(
-                    f"{self.text[place]!r} at character {place + 1} is not part of the language of "
-                    f"rules{hint}: {_excerpt(self.text, place)}"
-                )
-            yield _Token(str(match.lastgroup), match.group(), place)
-            place = match.end()
-        yield _Token("end", "", place)
+def _explain(error: Any, text: str, parser: Any) -> str:
+    """Say where a text is not an expression, and what was expected."""
+    expected = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
+    is_end = getattr(getattr(error, "token", None), "type", "") == "$END"
+    place = len(text) if is_end else error.pos_in_stream
+    signs = {each.name: f"'{each.pattern.value}'" for each in parser.terminals}
+    found = {signs.get(name, "the end") for name in expected}
+    wanted = sorted(found & {"'('", "')'", "'['", "']'", "','", "the end"})
+    if "NAME" in expected:
+        wanted = ["a column, a number or a text"]
+    elif "'+'" in found:
+        wanted = ["an operator", *(each for each in wanted if each != "'('")]
+    there = text[place : place + 1]
+    hint = "; equality is written ==" * (there == "=")
+    hint += "; close the quote" * (there in ("`", "'", '"'))
+    around = "".join(c if c.isprintable() else " " for c in text[max(place - 20, 0) : place + 20])
+    what = f"{there!r} at character {place + 1}{hint}: {around}" if there else "the end"
+    return f"expected {' or '.join(wanted) or 'a word such as null'}, found {what}"
 
-    def _fail(self, expected: str) -> NoReturn:
-        token = self.tokens[self.place]
-        found = f"{token.text!r} at character {token.place + 1}" if token.text else "the end"
-        hint = "; equality is written ==" if token.text == "=" else ""
-        raise RuleError(
-            f"expected {expected}, found {found}{hint}: {_excerpt(self.text, token.place)}"
-        )
 
-    @property
-    def _next(self) -> str:
-        """The next token if it is a sign or a word, which names in backticks are not."""
-        token = self.tokens[self.place]
-        return token.text if token.kind in ("sign", "word") else ""
+def _join(kind: type[And | Or], parts: list[Any]) -> Any:
+    return kind(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def _take(self, *texts: str) -> str:
-        """Go beyond the next token if it is one of these."""
-        found = self._next
-        if not found or found not in texts:
-            return ""
-        self.place += 1
-        return found
 
-    def _expect(self, text: str) -> None:
-        if not self._take(text):
-            self._fail(repr(text))
+def _compare(parts: list[Any]) -> Any:
+    """Return values that are compared: a <= b <= c is a <= b and b <= c."""
+    signs = range(1, len(parts), 2)
+    return _join(And, [Comparison(str(parts[i]), parts[i - 1], parts[i + 1]) for i in signs])
 
-    def read(self) -> Expression:
-        found = self._read_or()
-        if self.tokens[self.place].kind != "end":
-            self._fail("an operator or the end")
-        return found
 
-    def _nest(self, read: Callable[[], Expression]) -> Expression:
-        """Read something that may contain itself."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
-        found = read()
-        self.depth -= 1
-        return found
+def _add(parts: list[Any]) -> Expression:
+    pairs = zip(["+", *parts[1::2]], parts[::2], strict=True)
+    return Sum(tuple(Negation(term) if sign == "-" else term for sign, term in pairs))
 
-    def _read_or(self) -> Expression:
-        found = [self._read_and()]
-        while self._take("or"):
-            found.append(self._read_and())
-        return Or(tuple(found)) if len(found) > 1 else found[0]
 
-    def _read_and(self) -> Expression:
-        found = [self._read_not()]
-        while self._take("and"):
-            found.append(self._read_not())
-        return And(tuple(found)) if len(found) > 1 else found[0]
+def _multiply(parts: list[Any]) -> Expression:
+    found = parts[:1]
+    for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
+        found = [*found, factor] if sign == "*" else [Quotient(make_product(found), factor)]
+    return make_product(found)
 
-    def _read_not(self) -> Expression:
-        if self._take("not"):
-            return Not(self._nest(self._read_not))
-        return self._read_comparison()
 
-    def _read_comparison(self) -> Expression:
-        """Read values that are compared: a <= b <= c is a <= b and b <= c."""
-        left = self._read_sum()
-        found: list[Expression] = []
-        while operator := self._take(*COMPARISONS):
-            right = self._read_sum()
-            found.append(Comparison(operator, left, right))
-            left = right
-        if found:
-            return And(tuple(found)) if len(found) > 1 else found[0]
-        if self._take("is"):
-            negated = bool(self._take("not"))
-            self._expect("null")
-            return Not(IsNull(left)) if negated else IsNull(left)
-        if self._next in ("not", "in"):
-            negated = bool(self._take("not"))
-            self._expect("in")
-            self._expect("[")
-            values = self._read_list(self._read_sum, "]")
-            return Not(IsIn(left, values)) if negated else IsIn(left, values)
-        return left
+@dataclass(frozen=True, repr=False)
+class _Part(Expression):
+    """A part of the cells of a column, as in ``by=[year(date)]``."""
 
-    def _read_list(self, read: Callable[[], Any], end: str) -> tuple[Any, ...]:
-        """Read what is separated by commas, up to a closing sign."""
-        found: list[Any] = []
-        while not self._take(end):
-            if found:
-                self._expect(",")
-            found.append(read())
-        return tuple(found)
+    name: str
+    column: str
 
-    def _read_sum(self) -> Expression:
-        found = [self._read_product()]
-        while sign := self._take("+", "-"):
-            term = self._read_product()
-            found.append(Negation(term) if sign == "-" else term)
-        return make_sum(found)
 
-    def _read_product(self) -> Expression:
-        found = [self._read_unary()]
-        n_quotients = 0
-        while sign := self._take("*", "/"):
-            factor = self._read_unary()
-            if sign == "*":
-                found.append(factor)
-                continue
-            n_quotients += 1  # each is one level deeper
-            if self.depth + n_quotients > DEEPEST:
-                raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
-            found = [Quotient(make_product(found), factor)]
-        return make_product(found)
-
-    def _read_unary(self) -> Expression:
-        if self._take("-"):
-            return Negation(self._nest(self._read_unary))
-        base = self._read_atom()
-        return Power(base, self._nest(self._read_unary)) if self._take("**") else base
-
-    def _read_atom(self) -> Expression:
-        token = self.tokens[self.place]
-        if self._take("("):
-            found = self._nest(self._read_or)
-            self._expect(")")
-            return found
-        if token.kind == "word" and self.tokens[self.place + 1].text == "(":
-            self.place += 2
-            return self._nest(lambda: self._read_call(token))
-        if self._take("true", "false"):
-            return Number(float(token.text == "true"))
-        if token.kind == "number":
-            self.place += 1
-            return Number(float(token.text))
-        if token.kind == "text":
-            self.place += 1
-            return Text(_unquote(token.text))
-        return Column(self._read_name())
-
-    def _read_name(self) -> str:
-        token = self.tokens[self.place]
-        if token.kind == "name":
-            self.place += 1
-            return _unquote(token.text)
-        if token.kind != "word" or token.text in WORDS:
-            self._fail("a column, a number or a text")
-        self.place += 1
-        return token.text
-
-    def _read_call(self, token: _Token) -> Expression:
-        """Read the arguments of a function."""
-        if token.text == "totals":
-            return Totals(self._read_list(self._read_name, ")"))
-        if token.text in ("previous", "next"):
-            return self._read_previous(1 if token.text == "previous" else -1)
-        if token.text not in FUNCTIONS:
-            self.place -= 2
-            self._fail(f"one of {', '.join(FUNCTIONS)}, previous, next, totals")
-        return Function(token.text, self._read_list(self._read_sum, ")"))
-
-    def _read_previous(self, step: int) -> Expression:
-        column = self._read_name()
-        given: dict[str, Any] = {}
-        while not self._take(")"):
-            self._expect(",")
-            option = self._take("by", "order", "start")
-            if not option or option in given:
-                self._fail("by=, order= or start=0, each once")
-            self._expect("=")
-            if option == "by":
-                self._expect("[")
-                given[option] = self._read_list(self._read_key, "]")
-            elif option == "order":
-                given[option] = self._read_name()
-            else:
-                if self.tokens[self.place].text != "0":
-                    self._fail("0")
-                self.place += 1
-                given[option] = True
-        return Previous(column, step, given.get("by", ()), given.get("order", ""),
-                        given.get("start", False))  # fmt: skip
-
-    def _read_key(self) -> tuple[str, str]:
-        if self._next in PARTS and self.tokens[self.place + 1].text == "(":
-            part = self._take(*PARTS)
-            self._expect("(")
-            name = self._read_name()
-            self._expect(")")
-            return name, part
-        return self._read_name(), ""
+def _call(parts: list[Any]) -> Expression:
+    name, given = str(parts[0]), parts[1:]
+    options = dict(each for each in given if isinstance(each, tuple))
+    arguments = [each for each in given if not isinstance(each, tuple)]
+    names = [each.name for each in arguments if isinstance(each, Column)]
+    if name == "totals" and len(names) == len(given):
+        return Totals(tuple(names))
+    if name in PARTS and len(names) == len(given) == 1:
+        return _Part(name, *names)
+    if name in ("previous", "next"):
+        keys, order = options.get("by", []), options.get("order")
+        if (
+            len(names) == len(arguments) == 1
+            and len(options) == len(given) - 1
+            and options.keys() <= {"by", "order", "start"}
+            and isinstance(keys, list)
+            and all(isinstance(each, (Column, _Part)) for each in keys)
+            and isinstance(order, (Column, type(None)))
+            and options.get("start") in (None, Number(0.0))
+        ):
+            by = tuple((each.column, each.name) if isinstance(each, _Part) else (each.name, "")
+                       for each in keys)  # fmt: skip
+            step = 1 if name == "previous" else -1
+            return Previous(*names, step, by, order.name if order else "", "start" in options)
+        raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
+    if name not in FUNCTIONS or options:
+        raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "
+                        "previous, next, totals")  # fmt: skip
+    return Function(name, tuple(arguments))
 
 
 def _unquote(quoted: str) -> str:
@@ -690,7 +584,27 @@ def _unquote(quoted: str) -> str:
     return _ESCAPE.sub(replace, quoted[1:-1])
 
 
-def _excerpt(text: str, place: int) -> str:
-    """Return the part of a text around a place, in one line."""
-    around = text[max(place - 20, 0) : place + 20]
-    return "".join(c if c.isprintable() else " " for c in around)
+#: What is made of each rule of the grammar, from its parts.
+_BUILDERS: dict[str, Callable[[Any], Any]] = {
+    "start": partial(_join, Or),
+    "all": partial(_join, And),
+    "opposite": lambda parts: Not(parts[0]),
+    "compared": _compare,
+    "is_null": lambda parts: IsNull(parts[0]),
+    "is_not_null": lambda parts: Not(IsNull(parts[0])),
+    "is_in": lambda parts: IsIn(parts[0], tuple(parts[-1])),
+    "is_not_in": lambda parts: Not(IsIn(parts[0], tuple(parts[-1]))),
+    "list": lambda parts: parts,
+    "sum": _add,
+    "product": _multiply,
+    "minus": lambda parts: Negation(parts[0]),
+    "power": lambda parts: Power(*parts),
+    "number": lambda parts: Number(float(parts[0])),
+    "true": lambda parts: Number(1.0),
+    "false": lambda parts: Number(0.0),
+    "text": lambda parts: Text(_unquote(parts[0])),
+    "column": lambda parts: Column(str(parts[0])),
+    "quoted": lambda parts: Column(_unquote(parts[0])),
+    "call": _call,
+    "option": lambda parts: (str(parts[0]), parts[1]),
+}

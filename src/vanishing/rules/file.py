@@ -1,6 +1,6 @@
 """Rules as a TOML file that people read and edit: ``rules.toml``.
 
-What a file may hold is said once, by ``rules.schema.json``, which also editors understand. A file
+What a file may hold is said once, by ``rules.schema.json``, which editors understand, too. A file
 holds no code, and rules are read by ``expression.py``. ``tomlkit`` writes files, since it keeps the
 comments of a file that is updated; ``tomllib`` reads them.
 """
@@ -10,8 +10,8 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,170 +74,87 @@ def save_rules(rules: Rules, path: str | os.PathLike[str]) -> None:
 def read_rules(text: str) -> Rules:
     """Read rules from the text of a file; see ``load_rules``."""
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(text, parse_float=_read_number)
     except RecursionError as error:
         raise RuleError("the file is nested too deeply") from error
     except ValueError as error:
         raise RuleError(f"it is not a TOML file: {error}") from error
-    _check_version(data)
-    for path, problem in find_problems(data):
-        raise RuleError(f"{_name_place(text, path)}{problem}")
-    table = data.get("table", {})
+    version = data.get("format")
+    if type(version) is not int:
+        raise RuleError(
+            f"it is not a file of rules: it should begin with format = {FORMAT_VERSION}"
+        )
+    if version != FORMAT_VERSION:
+        raise RuleError(
+            f"its format is {_shorten(version)}, and this version of vanishing reads "
+            f"{FORMAT_VERSION}; use the version that wrote it, or find the rules again with "
+            "vanishing laws --save"
+        )
+    try:
+        found = next(_make_validator().iter_errors(data), None)
+    except (ValueError, RecursionError) as error:  # when it writes its message
+        raise RuleError("a number is too long, or fields are nested too deeply") from error
+    if found is not None:
+        place = _name_place(text, [*found.absolute_path])
+        raise RuleError(f"{place}{_shorten(found.message)}")
     rules = []
     for i, given in enumerate(data.get("rule", [])):
         try:
             rules.append(_read_rule(given, f"rule-{i + 1}"))
         except RuleError as error:
-            raise RuleError(f"{_name_place(text, ('rule', i))}{error}") from error
-    known = [KnownColumn(**_as_floats(each, KnownColumn)) for each in data.get("column", [])]
-    return Rules(
-        tuple(rules),
-        tuple(known),
-        table.get("rows", 0),
-        table.get("threshold"),
-        table.get("proportional", False),
-        tuple(table.get("unsaid", ())),
-    )
+            raise RuleError(f"{_name_place(text, ['rule', i])}{error}") from error
+    known = tuple(KnownColumn(**each) for each in data.get("column", []))
+    table = data.get("table", {})
+    return Rules(tuple(rules), known, int(table.get("rows", 0)), table.get("threshold"),
+                 table.get("proportional", False), tuple(table.get("unsaid", ())))  # fmt: skip
 
 
-def _check_version(data: Mapping[str, Any]) -> None:
-    found = data.get("format")
-    if type(found) is not int:
-        raise RuleError(
-            f"it is not a file of rules: it should begin with format = {FORMAT_VERSION}"
-        )
-    if found != FORMAT_VERSION:
-        raise RuleError(
-            f"its format is {found}, and this version of vanishing reads {FORMAT_VERSION}; use the "
-            "version that wrote it, or find the rules again with vanishing laws --save"
-        )
+def _read_number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
 
 
 def _read_rule(given: Mapping[str, Any], name: str) -> Rule:
-    evidence = given.get("evidence")
-    return Rule(
-        given.get("id", name),
-        _read_condition(given, "rule"),
-        _read_condition(given, "where") if "where" in given else None,
-        given.get("source", "person"),
-        given.get("note", ""),
-        float(given["tolerance"]) if "tolerance" in given else None,
-        {key: float(unit) for key, unit in given.get("rounding", {}).items()},
-        float(given["noise"]) if "noise" in given else None,
-        None if evidence is None else Evidence(**_as_floats(evidence, Evidence)),
-    )
-
-
-def _read_condition(given: Mapping[str, Any], field: str) -> Any:
-    try:
-        return parse_condition(given[field])
-    except RuleError as error:
-        raise RuleError(f"{field}: {error}") from error
-
-
-def _as_floats(given: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Return fields with whole numbers as floating-point ones where these are meant."""
-    types = {field.name: str(field.type) for field in fields(kind)}
-    found: dict[str, Any] = {}
-    for key, value in given.items():
-        if isinstance(value, list):
-            found[key] = tuple(map(float, value))
-        else:
-            found[key] = float(value) if "float" in types[key] else value
-    return found
+    values = {"id": name, **given, "expression": parse_condition(given["rule"])}
+    del values["rule"]
+    if "where" in given:
+        values["where"] = parse_condition(given["where"])
+    if "evidence" in given:
+        errors = tuple(given["evidence"].get("errors", ()))
+        values["evidence"] = Evidence(**{**given["evidence"], "errors": errors})
+    return Rule(**values)
 
 
 @cache
-def _read_schema() -> Any:
-    return json.loads(Path(__file__).with_name("rules.schema.json").read_text())
-
-
-_TYPES: dict[str, tuple[str, Any]] = {
-    "object": ("a table", dict),
-    "array": ("a list", list),
-    "string": ("a text in quotes", str),
-    "boolean": ("true or false", bool),
-    "integer": ("a whole number", int),
-    "number": ("a number", (int, float)),
-}
-
-
-def find_problems(data: Any) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield what contradicts the schema in the content of a file: where, and what was expected."""
-    return _find_problems(data, _read_schema(), ())
-
-
-def _find_problems(
-    value: Any, schema: Mapping[str, Any], path: tuple[Any, ...]
-) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield what contradicts the schema: where, and what was expected.
-
-    It knows the keywords that ``rules.schema.json`` uses.
-    """
-    expected, types = _TYPES[schema["type"]]
-    is_right = isinstance(value, types) and (isinstance(value, bool) == (types is bool))
-    if is_right and isinstance(value, int) and not isinstance(value, bool):
-        is_right = abs(value) < 2**63  # what TOML guarantees
-    elif is_right and isinstance(value, float):
-        is_right, expected = math.isfinite(value), "a finite number"
-    if not is_right:
-        yield path, f"expected {expected}, got {_shorten(value)}"
-    elif "enum" in schema and value not in schema["enum"]:
-        choices = " or ".join(json.dumps(each) for each in schema["enum"])
-        yield path, f"expected {choices}, got {_shorten(value)}"
-    elif value < schema.get("minimum", value) if isinstance(value, (int, float)) else False:
-        yield path, f"expected a number from {schema['minimum']} on, got {value}"
-    elif "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        yield path, f"expected a number above {schema['exclusiveMinimum']}, got {value}"
-    elif isinstance(value, str) and len(value) < schema.get("minLength", 0):
-        yield path, "expected a text that is not empty"
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _find_problems(each, schema["items"], (*path, i))
-    elif isinstance(value, dict):
-        properties, others = schema.get("properties", {}), schema["additionalProperties"]
-        for name in schema.get("required", ()):
-            if name not in value:
-                yield path, f"the field {name} is missing"
-        for name, each in value.items():
-            if name not in properties and others is False:
-                known = ", ".join(properties)
-                yield (*path, name), f"there is no such field; there are {known}"
-            else:
-                yield from _find_problems(each, properties.get(name, others), (*path, name))
+def _make_validator() -> Any:
+    jsonschema = import_extra("jsonschema", extra="rules", purpose="files of rules")
+    schema = Path(__file__).with_name("rules.schema.json").read_text(encoding="utf-8")
+    return jsonschema.Draft202012Validator(json.loads(schema))
 
 
 def _shorten(value: Any) -> str:
     try:
-        text = printable(repr(value))
-    except (ValueError, RecursionError):  # a number of thousands of digits
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        text = printable(str(value))
+    except ValueError:  # a number of thousands of digits
+        return "too large a number"
+    return text if len(text) <= 120 else f"{text[:80]}...{text[-37:]}"
 
 
-def _name_place(text: str, path: tuple[Any, ...]) -> str:
-    """Say where in a file something stands: its line if that is plain to see, and its name."""
-    lines = text.split("\n")
-    place: int | None = None
-    names = [f"{printable(str(each))}" for each in path if not isinstance(each, int)]
-    header = names[0] if names else ""
-    heads = [i for i, line in enumerate(lines)
-             if re.match(rf"\s*\[\[?\s*{re.escape(header)}\s*\]", line)]  # fmt: skip
-    which = next((each for each in path if isinstance(each, int)), 0)
-    if header and which < len(heads):
-        place = heads[which]
-    last = names[-1] if names else ""
-    start = 0 if place is None else place
-    for i in range(start, len(lines)):
-        if i > start and re.match(r"\s*\[", lines[i]):
-            break
-        if last and re.match(rf"\s*[\"']?{re.escape(last)}[\"']?\s*=", lines[i]):
-            place = i
-            break
-    where = "" if place is None else f"line {place + 1}, "
-    number = next((f" {each + 1}" for each in path if isinstance(each, int)), "")
-    what = f"{header}{number}" + (f", field {last}" if len(names) > 1 else "")
-    return f"{where}{what}: " if what else ""
+def _name_place(text: str, path: list[Any]) -> str:
+    """Say where in a file something is: the line where its table begins, its number, its field."""
+    if not path:
+        return ""
+    name, number, fields = str(path[0]), None, path[1:]
+    if fields and isinstance(fields[0], int):
+        number, *fields = fields
+    heads = [i for i, line in enumerate(text.split("\n"), 1)
+             if re.match(rf"\s*\[+\s*{re.escape(name)}\s*\]", line)]  # fmt: skip
+    line = heads[number or 0 : (number or 0) + 1]
+    numbered = name if number is None else f"{name} {number + 1}"
+    said = [*(f"line {each}" for each in line), numbered, *map(str, fields)]
+    return f"{printable(', '.join(said))}: "
 
 
 # --- Writing --------------------------------------------------------------------------------------
@@ -249,22 +166,15 @@ def write_rules(rules: Rules) -> str:
     document = tomlkit.document()
     for line in _HEADER.split("\n"):
         document.add(tomlkit.comment(line))
-    document["format"] = FORMAT_VERSION
+    document.add("format", FORMAT_VERSION)
     document.add(tomlkit.nl())
-    table = {
-        "rows": rules.n_rows, "threshold": rules.threshold,
-        "proportional": rules.proportional, "unsaid": list(rules.unsaid),
-    }  # fmt: skip
-    document["table"] = {key: value for key, value in table.items() if value not in (None, [])}
-    for name, records in (
-        ("rule", map(describe_rule, rules)),
-        ("column", map(_describe_column, rules.columns)),
-    ):
-        tables = tomlkit.aot()
-        for record in records:
-            tables.append(make_table(record))
-        if len(tables):
-            document[name] = tables
+    for name, records in describe(rules).items():
+        if isinstance(records, dict):
+            document[name] = records
+        elif records:
+            document[name] = tomlkit.aot()
+            for record in records:
+                document[name].append(make_table(record))
     return str(tomlkit.dumps(document))
 
 
@@ -274,34 +184,43 @@ def make_table(record: Mapping[str, Any]) -> Any:
     table = tomlkit.table()
     for key, value in record.items():
         if isinstance(value, dict):
-            line = tomlkit.inline_table()
-            line.update(value)
-            value = line
-        table[key] = value
+            table[key] = tomlkit.inline_table()
+            table[key].update(value)
+        else:
+            table[key] = value
     return table
+
+
+def describe(rules: Rules) -> dict[str, Any]:
+    """Return rules as the content of a file, without its version."""
+    table = {"rows": rules.n_rows, "threshold": rules.threshold,
+             "proportional": rules.proportional, "unsaid": list(rules.unsaid)}  # fmt: skip
+    return {
+        "table": {key: value for key, value in table.items() if value not in (None, [])},
+        "rule": [describe_rule(rule) for rule in rules],
+        "column": [_leave_out_defaults(each) for each in rules.columns],
+    }
 
 
 def describe_rule(rule: Rule) -> dict[str, Any]:
     """Return a rule as it is written into a file, without fields that have their default."""
-    evidence = {} if rule.evidence is None else _leave_out_defaults(rule.evidence)
-    record = {
-        "id": rule.id, "rule": str(rule.expression),
-        "where": None if rule.where is None else str(rule.where),
-        "source": rule.source, "note": rule.note or None, "tolerance": rule.tolerance,
-        "rounding": dict(rule.rounding) or None, "noise": rule.noise,
-        "evidence": evidence if rule.evidence else None,
-    }  # fmt: skip
+    record = {"id": rule.id, "rule": str(rule.expression), "where": None, "source": "person",
+              **_leave_out_defaults(rule)}  # fmt: skip
+    del record["expression"]
+    record["where"] = None if rule.where is None else str(rule.where)
+    if rule.evidence is not None:
+        record["evidence"] = _leave_out_defaults(rule.evidence)
     return {key: value for key, value in record.items() if value is not None}
 
 
-def _describe_column(column: KnownColumn) -> dict[str, Any]:
-    return _leave_out_defaults(column)
-
-
 def _leave_out_defaults(record: Any) -> dict[str, Any]:
-    default = {field.name: field.default for field in fields(record)}
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    default = {
+        field.name: {} if field.default_factory is dict else field.default
+        for field in fields(record)
+    }
     return {
         key: list(value) if isinstance(value, tuple) else value
-        for key, value in asdict(record).items()
-        if default[key] is MISSING or value != default[key]
+        for key, value in values.items()
+        if value != default[key]
     }

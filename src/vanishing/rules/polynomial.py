@@ -189,6 +189,11 @@ def list_letters(terms: Sequence[Term]) -> list[Expression]:
     return list(letters)
 
 
+def list_sources(letter: Expression) -> tuple[str, ...]:
+    """Return the columns whose cells a letter computes with, without those of its groups."""
+    return (letter.column,) if isinstance(letter, Previous) else letter.columns
+
+
 # --- Laws as rules --------------------------------------------------------------------------------
 
 
@@ -308,8 +313,14 @@ def _guard(sizes: Expression, most: float, condition: Comparison) -> Condition:
     return And((Comparison("<=", sizes, Number(most)), condition))
 
 
-def bound_equality(rule: Comparison, tolerance: float = 0.0) -> Condition:
-    """Return a comparison of computed numbers up to a tolerance and the errors of computing."""
+def bound_comparisons(node: Expression, tolerance: float) -> Expression:
+    """Return a condition whose comparisons allow for a tolerance and the errors of computing."""
+    if isinstance(node, Comparison):
+        return _bound_comparison(node, tolerance)
+    return node.map(lambda child: bound_comparisons(child, tolerance))
+
+
+def _bound_comparison(rule: Comparison, tolerance: float) -> Condition:
     sizes = [size for side in (rule.left, rule.right) if (size := _measure(side)) is not None]
     if rule.operator in ("<", ">") or not (sizes or tolerance):
         return rule

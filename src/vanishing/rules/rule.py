@@ -1,38 +1,26 @@
 """One rule of a table, found or written by a person."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from vanishing.arrays.namespace import lazy
 from vanishing.laws.law import Law
 from vanishing.laws.search import order_terms
 from vanishing.rules.expression import (
-    And,
     Column,
     Comparison,
     Condition,
     Expression,
     Function,
     IsIn,
-    Not,
-    Or,
     Previous,
     RuleError,
     Totals,
 )
-from vanishing.rules.polynomial import (
-    Term,
-    bound_equality,
-    bound_noise,
-    bound_rounding,
-    expand,
-    is_letter,
-    list_letters,
-    read_derived,
-)
+from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
 Kind = Literal["law", "chain", "total", "condition", "domain", "inequality", "other"]
 
@@ -139,36 +127,30 @@ class Rule:
         names += [read_derived(each, every).name for each in letters[len(names) :]]
         return str(self.make_law(letters, names))
 
-    @property
+    @lazy
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that the rule needs."""
         where = () if self.where is None else self.where.columns
         return tuple(dict.fromkeys([*self.expression.columns, *where]))
 
-    @property
+    @lazy
     def kind(self) -> Kind:
         """What the rule says: "law", "chain" of rows, "total", "condition" and so on."""
-        nodes = list(self.expression.walk())
-        if any(isinstance(node, Totals) for node in nodes):
-            return "total"
-        if any(isinstance(node, Previous) for node in nodes):
-            return "chain"
+        nodes = {type(node) for node in self.expression.walk()}
+        if Totals in nodes or Previous in nodes:
+            return "total" if Totals in nodes else "chain"
         if self.where is not None:
             return "condition"
-        if isinstance(self.expression, IsIn):
-            return "domain"
         if isinstance(self.expression, Comparison):
-            if self.expression.operator == "==":
-                return "law"
-            return "inequality"
-        return "other"
+            return "law" if self.expression.operator == "==" else "inequality"
+        return "domain" if isinstance(self.expression, IsIn) else "other"
 
-    @property
+    @lazy
     def terms(self) -> list[Term] | None:
         """Terms of the polynomial that is zero, None if the rule is none."""
         return expand(self.expression)
 
-    @property
+    @lazy
     def letters(self) -> list[Expression]:
         """What the polynomial is made of: columns, and columns that are computed from others."""
         return list_letters(self.terms or [])
@@ -178,7 +160,7 @@ class Rule:
         """Coefficients of the terms, with all digits; empty if the rule is not a polynomial."""
         return tuple(term.coefficient for term in self.terms or ())
 
-    @property
+    @lazy
     def units(self) -> dict[str, float]:
         """Units of the last digits that rounding changes, by letter; of a tolerance, one letter.
 
@@ -186,86 +168,24 @@ class Rule:
         """
         if self.tolerance is None:
             return dict(self.rounding)
-        for letter, slope in self._list_free():
-            return {str(letter): 2 * self.tolerance / abs(slope)}
+        terms = self.terms or []
+        for term in terms:
+            if len(term.powers) == 1 and term.powers[0][1] == 1 and is_letter(term.powers[0][0]):
+                letter = term.powers[0][0]
+                if sum(letter in list_letters([each]) for each in terms) == 1:
+                    return {str(letter): 2 * self.tolerance / abs(term.coefficient)}
         return {}
 
-    def _list_free(self) -> list[tuple[Expression, float]]:
-        """Return the columns that are terms of their own, and their coefficients."""
-        terms, found = self.terms or [], []
-        for letter in self.letters:
-            having = [
-                term for term in terms
-                if any(letter in inner.walk() for inner, _ in term.powers)
-            ]  # fmt: skip
-            if len(having) == 1 and having[0].powers == ((letter, 1),) and is_letter(letter):
-                found.append((letter, having[0].coefficient))
-        return found
-
-    @property
+    @lazy
     def is_polynomial(self) -> bool:
         """Whether it is an equation that laws can say, tolerance included."""
-        terms = self.terms
-        if terms is None or (self.tolerance is not None and not self._list_free()):
+        if self.terms is None or (self.tolerance is not None and not self.units):
             return False
-        powers = (each for term in terms for each in term.powers)
+        powers = (each for term in self.terms for each in term.powers)
         return all(power == 1 or is_letter(letter) for letter, power in powers)
 
-    def bound(
-        self,
-        units: Mapping[str, float] | None = None,
-        variances: Mapping[str, Expression] | None = None,
-        threshold: float = math.nan,
-    ) -> Condition:
-        """Return the condition that decides whether a row keeps the rule, tolerance included.
-
-        Parameters
-        ----------
-        units : mapping of str to float, optional
-            Units of the last digits of letters, in place of those of the rule.
-        variances : mapping of str to Expression, optional
-            Variances of the noise of letters, if the rule has noise.
-        threshold : float
-            Standard deviations by which a row may be off.
-
-        Returns
-        -------
-        Condition
-        """
-        terms = self.terms
-        if terms is None or not self.is_polynomial:
-            found = self._bound_parts(self.expression)
-            assert isinstance(found, Condition)
-            return found
-        if self.noise is not None:
-            named = {str(letter): letter for letter in self.letters}
-            given = {named[key]: each for key, each in (variances or {}).items()}
-            return bound_noise(terms, given, threshold)
-        known = self.units if units is None else units
-        return bound_rounding(
-            terms, {letter: known.get(str(letter), 0.0) for letter in self.letters}
-        )
-
-    def _bound_parts(self, node: Expression) -> Expression:
-        """Return a condition whose comparisons allow for rounding errors and the tolerance."""
-        if isinstance(node, Comparison):
-            return bound_equality(node, self.tolerance or 0.0)
-        return node.map(self._bound_parts) if isinstance(node, (And, Or, Not)) else node
-
     def make_law(self, letters: Sequence[Expression], names: Sequence[str]) -> Law:
-        """Return the rule as a law, if it is a polynomial.
-
-        Parameters
-        ----------
-        letters : sequence of Expression
-            Those of the rule, and others if needed; columns first.
-        names : sequence of str
-            What they are called in the law.
-
-        Returns
-        -------
-        Law
-        """
+        """Return a polynomial as a law of letters, columns first, that are called ``names``."""
         terms = self.terms or []
         places = {letter: j for j, letter in enumerate(letters)}
         exponents = np.zeros((len(terms), len(letters)), dtype=np.intp)
@@ -283,13 +203,13 @@ class Rule:
         is_derived = exponents[order][:, len(letters) - n_derived :].any(axis=1)
         order = order[np.argsort(~is_derived, kind="stable")]
         units, evidence = self.units, self.evidence or Evidence()
-        resolution = np.array([units.get(str(letter), 0.0) for letter in letters])
+        resolution = np.array([float(units.get(str(letter), 0)) for letter in letters])
         left = self.expression.left if isinstance(self.expression, Comparison) else None
         return Law(
             tuple(names), exponents[order], np.array(self.coefficients)[order],
-            np.array(evidence.errors or [0.0] * len(terms))[order],
+            np.array(evidence.errors or [0] * len(terms), dtype=float)[order],
             evidence.extent if self.noise is None else self.noise, evidence.p_value,
-            np.arange(evidence.rows), bits=evidence.bits,
+            np.broadcast_to(np.int8(0), int(evidence.rows)), bits=evidence.bits,
             resolution=resolution if self.noise is None else None,
             logs=logs[order] if logs.any() else None, n_broken=evidence.broken,
             n_derived=n_derived,

@@ -1,7 +1,7 @@
 """The rules of a table: laws that were found and conditions that people wrote, checked together."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from vanishing.rules.expression import (
     Function,
     Number,
     Power,
-    Previous,
     Product,
     RuleError,
     Sum,
@@ -29,6 +28,10 @@ from vanishing.rules.expression import (
     write_name,
 )
 from vanishing.rules.polynomial import (
+    bound_comparisons,
+    bound_noise,
+    bound_rounding,
+    list_sources,
     list_terms,
     read_derived,
     write_derived,
@@ -69,17 +72,6 @@ class KnownColumn:
 
 
 @dataclass(frozen=True)
-class Digits:
-    """Units of the last digits of the cells that are checked, by letter.
-
-    ``coarser`` are those of letters with fewer digits than the cells that rules were found in.
-    """
-
-    units: Mapping[str, float] = field(default_factory=dict)
-    coarser: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Rules:
     """Rules of a table: a sequence of ``Rule``.
 
@@ -96,8 +88,9 @@ class Rules:
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
     unsaid : tuple of str
         Laws that could not be written as rules, each with the reason.
-    digits : Digits, optional
-        Of the table that is checked; see ``adapt``. By default, of the one that was learned from.
+    digits : mapping of str to (float, float), optional
+        Of the table that is checked, by letter: the unit of the last digit, and the same where it
+        is coarser than in the table that was learned from, else 0. See ``adapt``.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -106,7 +99,7 @@ class Rules:
     threshold: float | None = None
     proportional: bool = False
     unsaid: tuple[str, ...] = ()
-    digits: Digits | None = None
+    digits: Mapping[str, tuple[float, float]] | None = None
 
     def __post_init__(self) -> None:
         for what, names in (
@@ -183,38 +176,41 @@ class Rules:
         -------
         Condition
         """
-        if any(name in texts for letter in rule.letters for name in _sources(letter)):
+        letters = rule.letters
+        if any(name in texts for letter in letters for name in list_sources(letter)):
             return rule.expression
-        digits = self.digits or Digits()
-        known = {each.name: each for each in self.columns}
-        letters = {str(letter): known.get(_first_source(letter)) for letter in rule.letters}
-        own = {**dict.fromkeys(letters, 0.0), **rule.units}
-        units = {key: max(unit, digits.coarser.get(key, 0.0)) for key, unit in own.items()}
-        variances: dict[str, Expression] = {}
-        if rule.noise is not None and rule.is_polynomial:
-            for letter in rule.letters:
-                column = letters[str(letter)]
-                if column is None:
-                    raise RuleError(f"nothing is known about {letter}, which {rule} needs")
-                unit = digits.units.get(str(letter), column.unit or 0.0)
-                variances[str(letter)] = self._write_variance(rule, letter, column, unit)
-        threshold = self.threshold or choose_threshold(len(self.rules))
-        found = rule.bound(units, variances, threshold)
-        zeros = {each.name for each in self.columns if each.blank_is_zero}
-        filled = _fill(found, zeros)
+        if rule.terms is None or not rule.is_polynomial:
+            found = bound_comparisons(rule.expression, rule.tolerance or 0.0)
+        elif rule.noise is None:
+            units = {letter: max(rule.units.get(str(letter), 0.0), self._read_digits(letter)[1])
+                     for letter in letters}  # fmt: skip
+            found = bound_rounding(rule.terms, units)
+        else:
+            variances = {letter: self._write_variance(rule, letter) for letter in letters}
+            threshold = self.threshold or choose_threshold(len(self.rules))
+            found = bound_noise(rule.terms, variances, threshold)
+        filled = _fill(found, {each.name for each in self.columns if each.blank_is_zero})
         assert isinstance(filled, Condition)
         return filled
 
-    def _write_variance(
-        self, rule: Rule, letter: Expression, column: KnownColumn, unit: float
-    ) -> Expression:
+    def _read_digits(self, letter: Expression) -> tuple[float, float]:
+        """Return the unit of the last digit of a letter, and the same if it is coarser."""
+        name = list_sources(letter)[0]
+        known = next((each.unit or 0.0 for each in self.columns if each.name == name), 0.0)
+        return (self.digits or {}).get(str(letter), (known, 0.0))
+
+    def _write_variance(self, rule: Rule, letter: Expression) -> Expression:
         """Return the variance of the noise of a cell, with its rounding."""
-        own, rounding = column.noise, Number(unit**2 / 12)
-        if own is None and self.proportional:
-            noise = Power(Product((Number(rule.noise or 0.0), letter)), Number(2.0))
-            return Sum((noise, rounding)) if unit else noise
-        own = (rule.noise or 0.0) * column.spread if own is None else own
-        return Number(float(own**2) + rounding.value)
+        name = list_sources(letter)[0]
+        column = next((each for each in self.columns if each.name == name), None)
+        if column is None or rule.noise is None:
+            raise RuleError(f"nothing is known about {letter}, which {rule} needs")
+        rounding = self._read_digits(letter)[0] ** 2 / 12
+        if column.noise is None and self.proportional:
+            noise = Power(Product((Number(rule.noise), letter)), Number(2.0))
+            return Sum((noise, Number(rounding))) if rounding else noise
+        noise_in_units = rule.noise * column.spread if column.noise is None else column.noise
+        return Number(float(noise_in_units**2) + rounding)
 
     def adapt(self, X: Any) -> "Rules":
         """Return the same rules for the digits of another table.
@@ -237,13 +233,8 @@ class Rules:
         units, coarser = laws.read_digits(table)
         letters = [write_name(name) for name in laws.names]
         letters += [str(write_derived(each)) for each in laws.derived]
-        return replace(
-            self,
-            digits=Digits(
-                dict(zip(letters, units.tolist(), strict=True)),
-                dict(zip(letters, coarser.tolist(), strict=True)),
-            ),
-        )
+        digits = zip(units.tolist(), coarser.tolist(), strict=True)
+        return replace(self, digits=dict(zip(letters, digits, strict=True)))
 
     def find_broken(self, rule: Rule, X: Any) -> tuple[BoolArray, BoolArray]:
         """Return which rows break a rule and which are checked, from its condition alone.
@@ -355,13 +346,13 @@ class Rules:
         laws = Laws(
             tuple(self.rules[k].make_law(every, (*names, *(each.name for each in derived)))
                   for k in places),
-            np.array([each.noise or 0.0 for each in columns]) if has_noise else np.nan,
+            np.array([each.noise or 0.0 for each in columns], dtype=float) if has_noise else np.nan,
             tuple(names),
-            np.array([each.spread for each in columns]),
-            np.array([[each.low for each in columns], [each.high for each in columns]]),
+            np.array([each.spread for each in columns], dtype=float),
+            np.array([(each.low, each.high) for each in columns], dtype=float).T.reshape(2, -1),
             np.array([each.whole for each in columns], dtype=bool),
             self.n_rows or len(table.values),
-            units=np.array([each.unit for each in columns]) if is_known else None,
+            units=np.array([each.unit for each in columns], dtype=float) if is_known else None,
             proportional=self.proportional,
             zeros=tuple(each.name for each in columns if each.blank_is_zero),
             derived=derived,
@@ -373,7 +364,7 @@ class Rules:
     def _is_numeric(self, rule: Rule, names: list[str], table: NumericTable) -> bool:
         """Say whether the cells that a rule computes with are numbers."""
         for letter in rule.letters:
-            for name in _sources(letter):
+            for name in list_sources(letter):
                 if name not in names:
                     if name in table.labels:
                         return False
@@ -382,15 +373,6 @@ class Rules:
                         f"speaks about; it has {', '.join(map(printable, table.names))}"
                     )
         return True
-
-
-def _sources(letter: Expression) -> tuple[str, ...]:
-    """Return the columns whose cells a letter computes with, without those of its groups."""
-    return (letter.column,) if isinstance(letter, Previous) else letter.columns
-
-
-def _first_source(letter: Expression) -> str:
-    return _sources(letter)[0]
 
 
 def _write_law(law: Law, laws: Laws, name: str) -> Rule:
