@@ -165,7 +165,7 @@ class Laws(Equations):
         texts = table.texts if texts is None else texts
         if not has_names(X):
             table.names = list(self.names)
-        totals = _find_totals(table) if self.totals else Totals()
+        totals = find_table_totals(table) if self.totals else Totals()
         gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
         if totals.rows:
             found = check_totals(
@@ -214,7 +214,7 @@ class Laws(Equations):
         """
         table = take_table(X)
         values = self._take_columns(table, X)
-        totals = [each.row for each in _find_totals(table).rows] if self.totals else []
+        totals = [each.row for each in find_table_totals(table).rows] if self.totals else []
         kept = np.setdiff1d(np.arange(len(values)), totals)
         keys = self._read_keys(values, table).take(kept)
         return read_derived_digits(self._checker, self.derived, values[kept], keys)
@@ -410,7 +410,8 @@ class Laws(Equations):
         return ax
 
 
-def _find_totals(table: NumericTable) -> Totals:
+def find_table_totals(table: NumericTable) -> Totals:
+    """Return the rows of a table that are sums of others."""
     values = np.where(np.isinf(table.values), np.nan, table.values)
     return find_totals(values, table.names, table.row_names, table.read_labels())
 
@@ -533,7 +534,7 @@ def discover(
         lambda row: f"row {table.row_names[row]}",
     )  # fmt: skip
     _check_noise(noise, len(table.names))
-    totals = _find_totals(table)
+    totals = find_table_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
     if totals.rows:
         table.keep_rows(details)

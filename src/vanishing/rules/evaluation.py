@@ -6,7 +6,7 @@ the logarithm of -1, a division by zero or an overflow, is not unknown: a compar
 false, so that a rule that needs it is broken.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -67,6 +67,15 @@ class Columns:
                 numbers[name] = np.where(blank, 0.0, numbers[name])
         return cls(len(table.values), numbers, table.labels)
 
+    def change(self, cells: Sequence[tuple[int, str, float]]) -> "Columns":
+        """Return a row for each cell that is changed: its row, its column, and its value."""
+        rows = [row for row, _, _ in cells]
+        numbers = {name: each[rows] for name, each in self.numbers.items()}
+        for i, (_, name, value) in enumerate(cells):
+            if name in numbers:
+                numbers[name][i] = value
+        return Columns(len(rows), numbers, {name: each[rows] for name, each in self.texts.items()})
+
     def get(self, name: str) -> Cells:
         """Return the cells of a column."""
         if name in self.numbers:
@@ -84,21 +93,15 @@ class Columns:
 
 def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray]:
     """Return in which rows a condition is true, and in which rows that is known."""
-    with np.errstate(all="ignore"):
-        found = _compute(condition, columns)
-    shape = columns.n_rows
-    known = np.broadcast_to(found.known, shape)
-    return np.broadcast_to(found.values, shape) & known, np.array(known)
+    found = compute(condition, columns)
+    known = np.broadcast_to(found.known, columns.n_rows)
+    return np.broadcast_to(found.values, columns.n_rows) & known, np.array(known)
 
 
-def compute(value: Expression, columns: Columns) -> Cells:
-    """Return the cells of a value, which may have one for all rows."""
-    with np.errstate(all="ignore"):
-        return _compute(value, columns)
-
-
-def _compute(node: Expression, columns: Columns) -> Cells:
-    return _RULES[type(node)](node, columns)
+@np.errstate(all="ignore")
+def compute(node: Expression, columns: Columns) -> Cells:
+    """Return the cells of a value or the truths of a condition; there may be one for all rows."""
+    return _COMPUTE[type(node)](node, columns)
 
 
 def _all_known(parts: list[Cells]) -> Any:
@@ -106,7 +109,7 @@ def _all_known(parts: list[Cells]) -> Any:
 
 
 def _numbers(nodes: Iterable[Expression], columns: Columns) -> list[Cells]:
-    found = [_compute(each, columns) for each in nodes]
+    found = [compute(each, columns) for each in nodes]
     for node, each in zip(nodes, found, strict=True):
         if _is_text(each):
             raise RuleError(f"{node} holds texts, and a rule computes with it as a number")
@@ -161,7 +164,7 @@ def _compute_previous(node: Previous, columns: Columns) -> Cells:
 
 
 def _compare(node: Comparison, columns: Columns) -> Cells:
-    left, right = _compute(node.left, columns), _compute(node.right, columns)
+    left, right = compute(node.left, columns), compute(node.right, columns)
     _check_same_kind(node, left, [right])
     if _is_text(left) and node.operator not in ("==", "!="):
         for each in (left, right):
@@ -196,8 +199,8 @@ def _refuse_unordered(node: Comparison, cells: Cells) -> None:
 
 
 def _compute_is_in(node: IsIn, columns: Columns) -> Cells:
-    cells = _compute(node.operand, columns)
-    values = [_compute(each, columns) for each in node.values]
+    cells = compute(node.operand, columns)
+    values = [compute(each, columns) for each in node.values]
     _check_same_kind(node, cells, values)
     hits = [np.asarray(cells.values == each.values, dtype=bool) for each in values]
     return Cells(reduce(np.logical_or, hits, np.zeros(np.shape(cells.values), dtype=bool)),
@@ -206,7 +209,7 @@ def _compute_is_in(node: IsIn, columns: Columns) -> Cells:
 
 def _compute_and(node: And | Or, columns: Columns) -> Cells:
     """Return what is true, and known as soon as one operand decides."""
-    parts = [_compute(each, columns) for each in node.operands]
+    parts = [compute(each, columns) for each in node.operands]
     deciding = isinstance(node, Or)
     decided = reduce(np.logical_or, (each.known & (each.values == deciding) for each in parts))
     return Cells(decided == deciding, decided | _all_known(parts))
@@ -216,7 +219,7 @@ def _refuse_totals(node: Totals, columns: Columns) -> Cells:
     raise RuleError(f"{node} is not decided row by row")
 
 
-_RULES: dict[type, Callable[[Any, Columns], Cells]] = {
+_COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
     Number: lambda node, columns: Cells(np.float64(node.value), np.array(True)),
     Text: lambda node, columns: Cells(np.array(node.value, dtype=object), np.array(True)),
     Column: lambda node, columns: columns.get(node.name),
@@ -233,11 +236,11 @@ _RULES: dict[type, Callable[[Any, Columns], Cells]] = {
     IsIn: _compute_is_in,
     IsNull: lambda node, columns: (
         lambda cells: Cells(~cells.known, np.ones(np.shape(cells.known), dtype=bool))
-    )(_compute(node.operand, columns)),
+    )(compute(node.operand, columns)),
     And: _compute_and,
     Or: _compute_and,
     Not: lambda node, columns: (lambda cells: Cells(~cells.values, cells.known))(
-        _compute(node.operand, columns)
+        compute(node.operand, columns)
     ),
     Totals: _refuse_totals,
 }

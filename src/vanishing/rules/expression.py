@@ -543,7 +543,7 @@ class _Part(Expression):
 
 def _call(parts: list[Any]) -> Expression:
     name, given = str(parts[0]), parts[1:]
-    options = dict(each for each in given if isinstance(each, tuple))
+    options: dict[str, Any] = dict(each for each in given if isinstance(each, tuple))
     arguments = [each for each in given if not isinstance(each, tuple)]
     names = [each.name for each in arguments if isinstance(each, Column)]
     if name == "totals" and len(names) == len(given):
@@ -564,7 +564,7 @@ def _call(parts: list[Any]) -> Expression:
             by = tuple((each.column, each.name) if isinstance(each, _Part) else (each.name, "")
                        for each in keys)  # fmt: skip
             step = 1 if name == "previous" else -1
-            return Previous(*names, step, by, order.name if order else "", "start" in options)
+            return Previous(names[0], step, by, order.name if order else "", "start" in options)
         raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
     if name not in FUNCTIONS or options:
         raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "

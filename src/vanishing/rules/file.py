@@ -25,11 +25,13 @@ from vanishing.rules.rules import KnownColumn, Rules
 
 FORMAT_VERSION = 1
 #: What stands at the top of a file that is written anew.
-_HEADER = """\
-Rules of a table. Edit them, and add your own:
-  [[rule]]
-  rule = "start <= end"
-Updates replace rules whose source is "found"; yours and comments are kept."""
+_HEADER = f"""\
+# Rules of a table. Edit them, and add your own:
+#   [[rule]]
+#   rule = "start <= end"
+# Updates replace rules whose source is "found"; yours, notes and comments are kept.
+format = {FORMAT_VERSION}
+"""
 
 
 def load_rules(path: str | os.PathLike[str]) -> Rules:
@@ -162,33 +164,32 @@ def _name_place(text: str, path: list[Any]) -> str:
 
 def write_rules(rules: Rules) -> str:
     """Write rules as the text of a file; see ``save_rules``."""
-    tomlkit = import_extra("tomlkit", extra="rules", purpose="files of rules")
-    document = tomlkit.document()
-    for line in _HEADER.split("\n"):
-        document.add(tomlkit.comment(line))
-    document.add("format", FORMAT_VERSION)
-    document.add(tomlkit.nl())
-    for name, records in describe(rules).items():
-        if isinstance(records, dict):
-            document[name] = records
-        elif records:
-            document[name] = tomlkit.aot()
-            for record in records:
-                document[name].append(make_table(record))
-    return str(tomlkit.dumps(document))
+    content = describe(rules)
+    tables = [write_table("table", content["table"])]
+    tables += [write_table(name, each) for name in ("rule", "column") for each in content[name]]
+    return "\n".join([_HEADER, *tables])
 
 
-def make_table(record: Mapping[str, Any]) -> Any:
-    """Return a record as a table of TOML, tables in it in one line."""
+def write_table(name: str, record: Mapping[str, Any]) -> str:
+    """Write one table of a file; what is in tables of it is in one line."""
     tomlkit = import_extra("tomlkit", extra="rules", purpose="files of rules")
     table = tomlkit.table()
     for key, value in record.items():
-        if isinstance(value, dict):
-            table[key] = tomlkit.inline_table()
-            table[key].update(value)
-        else:
-            table[key] = value
-    return table
+        table[key] = make_value(value)
+    document = tomlkit.document()
+    document[name] = table if name == "table" else tomlkit.aot()
+    if name != "table":
+        document[name].append(table)
+    return str(tomlkit.dumps(document))
+
+
+def make_value(value: Any) -> Any:
+    """Return a value of TOML; a table is in one line."""
+    if not isinstance(value, dict):
+        return value
+    line = import_extra("tomlkit", extra="rules", purpose="files of rules").inline_table()
+    line.update(value)
+    return line
 
 
 def describe(rules: Rules) -> dict[str, Any]:
@@ -215,7 +216,7 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 def _leave_out_defaults(record: Any) -> dict[str, Any]:
     values = {field.name: getattr(record, field.name) for field in fields(record)}
-    default = {
+    default: dict[str, Any] = {
         field.name: {} if field.default_factory is dict else field.default
         for field in fields(record)
     }

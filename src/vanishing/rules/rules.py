@@ -1,7 +1,8 @@
 """The rules of a table: laws that were found and conditions that people wrote, checked together."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress, groupby
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from vanishing.arrays.namespace import BoolArray, IntArray
 from vanishing.equations.text import last_digits, printable
 from vanishing.laws.check import BrokenRow, Check, choose_threshold
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, describe_columns, has_names
+from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
 from vanishing.laws.table import NumericTable, take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
@@ -274,15 +275,18 @@ class Rules:
 
     # --- Checking ---------------------------------------------------------------------------------
 
-    def check(self, X: Any) -> Check:
+    def check(self, X: Any, *, callback: Callable[[int], object] | None = None) -> Check:
         """Find the rows that break rules, and the cells that break them.
 
         Equations are checked as ``Laws.check`` does, those of people as well as those that were
-        found. Rows that break other rules have no fix by them.
+        found. Other rules do not say what a cell should be, but which fixes cannot be: those that
+        break one of them, if there are others. They are not checked in rows that are totals.
 
         Parameters
         ----------
         X : table with the columns of the rules
+        callback : callable, optional
+            Called with the number of rows that are checked so far.
 
         Returns
         -------
@@ -291,7 +295,7 @@ class Rules:
         """
         table = self._take(X)
         laws, places = self._make_laws(table)
-        found = laws.check(table)
+        found = laws.check(table, callback=callback)
         stated: list[Any] = list(self.rules)
         for k, place in enumerate(places):
             stated[place] = laws[k]
@@ -300,21 +304,45 @@ class Rules:
         unchecked = np.full(len(table.values), not places and found.n_totals == 0)
         unchecked[list(found.unchecked)] = True
         gaps = dict(found.gaps)
+        totals = [each.row for each in find_table_totals(table).rows] if laws.totals else []
         for place, rule in enumerate(self.rules):
             if place in places or rule.kind == "total":
                 continue
             broken, known = self.find_broken(rule, columns)
+            broken[totals] = False
             unchecked &= ~known
             rows = _add_broken(rows, np.flatnonzero(broken), place, table.row_names)
             for name in rule.columns:
-                missing = np.flatnonzero(~columns.get(name).known)
+                missing = np.setdiff1d(np.flatnonzero(~columns.get(name).known), totals)
                 if len(missing):
                     gaps[name] = missing
+        rows = self._rule_out(rows, columns, places)
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
             unchecked=tuple(np.flatnonzero(unchecked).tolist()),
             columns=(*table.names, *table.set_aside),
         )  # fmt: skip
+
+    def _rule_out(
+        self, rows: list[BrokenRow], columns: Columns, places: Collection[int]
+    ) -> list[BrokenRow]:
+        """Leave out fixes of single cells that break rules, where others do not."""
+        rules = [rule for k, rule in enumerate(self.rules)
+                 if k not in places and rule.kind not in ("total", "chain")]  # fmt: skip
+        tried = [(i, fix) for i, each in enumerate(rows) if each.alternatives
+                 for fix in (*each.fixes, *each.alternatives)]  # fmt: skip
+        changed = columns.change([(rows[i].row, fix.column, fix.fix) for i, fix in tried])
+        is_kept = np.ones(len(tried), dtype=bool)
+        for rule in rules if tried else ():
+            is_kept &= ~self.find_broken(rule, changed)[0]
+        left = list(rows)
+        for i, pairs in groupby(compress(tried, is_kept.tolist()), key=lambda pair: pair[0]):
+            fixes = [fix for _, fix in pairs]
+            total = sum(fix.probability for fix in fixes)
+            if len(fixes) <= len(rows[i].alternatives) and total:
+                fixes = [replace(fix, probability=fix.probability / total) for fix in fixes]
+                left[i] = replace(rows[i], fixes=(fixes[0],), alternatives=tuple(fixes[1:]))
+        return left
 
     def _make_laws(self, table: NumericTable) -> tuple[Laws, list[int]]:
         """Return the equations as laws, and their places among the rules."""
@@ -391,7 +419,8 @@ def _write_law(law: Law, laws: Laws, name: str) -> Rule:
         rounding = {letters[j]: float(law.resolution[j]) for j in used}
     errors = law.standard_errors[order]
     evidence = Evidence(
-        law.bits, law.extent, len(law.rows), law.n_broken, law.p_value,
+        None if law.bits is None else round(law.bits), float(f"{law.extent:.3g}"),
+        len(law.rows), law.n_broken, float(f"{law.p_value:.3g}"),
         tuple(errors.tolist()) if errors.any() else (),
     )  # fmt: skip
     rule = Rule(name, expression, source="found", rounding=rounding, noise=noise, evidence=evidence)

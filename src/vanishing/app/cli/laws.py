@@ -18,7 +18,28 @@ from vanishing.app.cli.console import (
     state,
     working,
 )
-from vanishing.app.cli.options import OPTIONS, OUTPUT, Options, Output, Reading, option
+from vanishing.app.cli.options import (
+    OPTIONS,
+    OUTPUT,
+    Annotation,
+    Options,
+    Output,
+    Reading,
+    list_choices,
+    option,
+)
+from vanishing.app.cli.rules import (
+    annotate,
+    check_rules_files,
+    describe_rules,
+    exceeds,
+    list_rules,
+    load_rules_of,
+    read_limit,
+    show_changes,
+    summarize,
+    write_rules_of,
+)
 
 #: Columns of the table of broken cells: line and id where there are any.
 CELLS = (
@@ -50,6 +71,18 @@ class LawOptions(Degree):
         help="Column that names the trajectory of each row: look for what is constant along "
         "each. Rows must be in the order of time.",
     )
+    save: str | None = option(
+        OUTPUT,
+        *("--save", "-s"),
+        metavar="FILE",
+        help="File of rules to write, for check --rules: rules.toml.",
+    )
+    update: str | None = option(
+        OUTPUT,
+        "--update",
+        metavar="FILE",
+        help="File of rules to bring up to date: says what changed, and keeps what people wrote.",
+    )
 
 
 def laws(
@@ -66,10 +99,14 @@ def laws(
     from vanishing.app.cli import tables
 
     trajectory = asked.trajectory
-    tables.check_files([data], output)
-    if trajectory is not None and output.report is not None:
-        raise UsageError("--report shows laws of rows, not invariants; leave out --trajectory")
-    if trajectory is None:
+    tables.check_files([data], output, asked.save, asked.update)
+    check_rules_files(asked.save, asked.update)
+    if trajectory is not None and (output.report or asked.save or asked.update):
+        raise UsageError(
+            "--report, --save and --update are about laws of rows, not invariants; leave out "
+            "--trajectory"
+        )
+    if trajectory is None and not (asked.save or asked.update):
         sheets = _list_sheets(data, output, reading)
         if len(sheets) > 1:
             _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
@@ -102,6 +139,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
     strays = check_strays(None if trajectory else found, table)
     _write_report(output.report, found, strays if strays.rows else None, table)
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
+    record |= write_rules_of(found, asked.save, asked.update)
     if not output.json and output.out != "-":
         _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
@@ -113,7 +151,8 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         if strays.rows:
             say()
             show_strays(strays, table)
-        _note_rest(data, found, output)
+        show_changes(record)
+        _note_rest(data, found, output, asked.save, asked.update)
     return record | {"out": output.out, "report": output.report}
 
 
@@ -161,6 +200,12 @@ class CheckOptions(Degree):
         help="Table to find the laws in.",
         show_default="the table itself",
     )
+    rules: str | None = option(
+        OPTIONS,
+        *("--rules", "-r"),
+        metavar="FILE",
+        help="Rules to check instead: of laws --save, or laws saved in Python.",
+    )
     top: int = option(
         OUTPUT,
         "--top",
@@ -175,6 +220,18 @@ class CheckOptions(Degree):
         default=False,
         help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
     )
+    max_broken: str | None = option(
+        OUTPUT,
+        "--max-broken",
+        metavar="NUMBER",
+        help="The same, if more rows than this are broken: a number, or a share such as 0.1%.",
+    )
+    annotate: Annotation | None = option(
+        OUTPUT,
+        "--annotate",
+        metavar="NAME",
+        help=f"Print annotations for CI instead: {list_choices(Annotation)}.",
+    )
 
 
 def check(
@@ -185,13 +242,19 @@ def check(
 ) -> int:
     """Find the cells that break the laws, and what they should be.
 
-    The laws are those of --train, or of the table itself; most of its rows should then be
-    correct. Missing cells are filled in if the laws determine them.
+    The laws are those of --rules, of --train, or of the table itself; most of its rows should
+    then be correct. Missing cells are filled in if the laws determine them.
     """
     from vanishing.app.cli import tables
 
-    tables.check_files([data, asked.train], output)
-    sheets = [reading] if asked.train else _list_sheets(data, output, reading)
+    tables.check_files([data, asked.train, asked.rules], output)
+    if asked.rules and (asked.train or asked.degree):
+        raise UsageError("--rules are checked as they are; leave out --train and --degree")
+    if asked.annotate and (output.json or output.out == tables.PIPE):
+        raise UsageError("--annotate prints to standard output; leave out --json and --out -")
+    read_limit(asked.max_broken, asked.fail_on_broken)
+    is_one = asked.train or asked.rules or asked.annotate
+    sheets = [reading] if is_one else _list_sheets(data, output, reading)
     if len(sheets) > 1:
         codes: list[int] = []
 
@@ -221,16 +284,24 @@ def _check_of(
     """
     from vanishing.app.cli import tables
 
+    stated = None if asked.rules is None else load_rules_of(asked.rules)
+    is_file = hasattr(stated, "rules")
+    if is_file and output.report:
+        raise UsageError("--report shows laws; leave it out with a file of rules")
     normal = None if asked.train is None else _read(asked.train, reading)
     table = _read(data, reading, like=normal)
-    found = discover_laws(table if normal is None else normal, asked.degree)
+    found = stated or discover_laws(table if normal is None else normal, asked.degree)
     with working("checking the rows", len(table)) as step:
-        checked = found.check(table, callback=lambda n: step(done=n))
+        try:
+            checked = found.check(table, callback=lambda n: step(done=n))
+        except ValueError as error:
+            raise DataError(f"{table.where}: {error}") from error
     if output.out is not None:
         _write_table(output, _cells(checked, table))
     _write_report(output.report, found, checked, table)
     cells = _cells(checked, table)
-    record = _laws_record(found) | {
+    said = describe_rules(found, asked.rules or "") if is_file else _laws_record(found)
+    record = said | {
         "rows": len(table),
         "broken": int(checked.broken.sum()),
         "incomplete": len(checked.incomplete),
@@ -243,8 +314,18 @@ def _check_of(
         ],
     }
     record |= {"out": output.out, "report": output.report}
-    if not output.json and output.out != "-":
-        _show_laws(found, found.lines(numbered=True))
+    if asked.annotate == "sarif":
+        emit(annotate(asked.annotate, checked, table))
+    elif asked.annotate:
+        for line in annotate(asked.annotate, checked, table):
+            say(line)
+    elif not output.json and output.out != "-":
+        if is_file:
+            say(summarize(found, asked.rules or ""))
+            for line in list_rules(found):
+                say(fit_width(f"  {line}"))
+        else:
+            _show_laws(found, found.lines(numbered=True))
         say()
         ranked = checked.ranked()
         for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):
@@ -252,9 +333,10 @@ def _check_of(
         if asked.top and ranked.rows:
             tables.note_lines(table, int(table.rows[ranked[0].row]))
         _note_rest(data, found, output)
-    if not asked.fail_on_broken:
+    limit = read_limit(asked.max_broken, asked.fail_on_broken)
+    if limit is None:
         return record, Exit.DONE, ""
-    if checked.broken.any() or checked.has_texts:
+    if exceeds(limit, checked):
         return record, Exit.ANOMALIES, ""
     if checked.n_totals:
         return record, Exit.DONE, ""
@@ -497,7 +579,7 @@ def _write_report(path: str | None, found: Any, checked: Any, table: Any) -> Non
         )
 
 
-def _note_rest(data: str, found: Any, output: Output) -> None:
+def _note_rest(data: str, found: Any, output: Output, *others: str | None) -> None:
     if not len(found) and not getattr(found, "totals", ()):
         note(f"try: vanishing detect {data} finds rows that are unlike the others")
-    note_files(output.out, output.report)
+    note_files(output.out, output.report, *others)

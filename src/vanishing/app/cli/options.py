@@ -15,6 +15,7 @@ OutputFormat = Literal["csv", "tsv", "parquet", "npy", "npz"]
 Normalization = Literal["contrastive", "gradient", "gradient-weighted", "coefficient", "vca"]
 Construction = Literal["vca", "abm", "abm-gradient", "oavi"]
 Generators = Literal["all", "minimal"]
+Annotation = Literal["github", "sarif"]
 
 #: Headings of help texts, in their order.
 OPTIONS, EQUATIONS, THRESHOLD = "Options", "Equations", "Threshold"

@@ -1,0 +1,217 @@
+"""Files of rules: what ``laws`` writes into them, and what ``check`` says about them."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from vanishing.app.cli.console import ModelError, UsageError, note, say
+from vanishing.app.cli.options import Annotation
+
+#: Of SARIF, the version and the schema that editors and servers know.
+SARIF = "2.1.0", "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def check_rules_files(save: str | None, update: str | None) -> None:
+    """Refuse files of rules that cannot be written, before laws are looked for."""
+    if save and update:
+        raise UsageError("--save writes a new file of rules, --update an old one; choose one")
+    if save and Path(save).exists():
+        raise UsageError(f"{save} is there already; pass --update {save}, which keeps your rules")
+    if update:
+        load_rules_of(update)
+
+
+def write_rules_of(found: Any, save: str | None, update: str | None) -> dict[str, Any]:
+    """Write laws as a file of rules, or into one; return what JSON says of that."""
+    from vanishing.app.cli.tables import refusals
+    from vanishing.data.atomic import write_atomic
+    from vanishing.rules import Rules, update_rules, write_rules
+
+    path = save or update
+    if path is None:
+        return {}
+    rules = Rules.from_laws(found)
+    for text in rules.unsaid:
+        note(f"a rule cannot say {text}")
+    changes: list[Any] = []
+    if update:
+        text, changes = update_rules(Path(update).read_text(encoding="utf-8"), rules)
+    else:
+        text = write_rules(rules)
+    with refusals(path):
+        write_atomic(path, text.encode())
+    record = {"saved": path, "unsaid": list(rules.unsaid)}
+    if update:
+        listed = [{"kind": each.kind, "id": each.rule.id, "text": each.text} for each in changes]
+        record["changes"] = listed
+    return record
+
+
+def show_changes(record: dict[str, Any]) -> None:
+    """Print what is new, gone or different in a file of rules."""
+    if "changes" in record:
+        said = len(record["changes"]) or "nothing"
+        say(f"Since {record['saved']} was written, {said} changed{':' * (said != 'nothing')}")
+        for each in record["changes"]:
+            say(f"  {each['kind']:<7}  {each['id']}: {each['text']}")
+
+
+def load_rules_of(path: str) -> Any:
+    """Load a file of rules, or laws from a model file."""
+    from vanishing import load
+    from vanishing.app.cli.models import is_model_file
+    from vanishing.app.cli.tables import check_inputs
+    from vanishing.laws.laws import Laws
+    from vanishing.rules import RuleError, load_rules
+    from vanishing.saving import ModelFileError
+
+    check_inputs([path])
+    try:
+        found = load(path) if is_model_file(path) else load_rules(path)
+    except (RuleError, ModelFileError) as error:
+        raise ModelError(str(error)) from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from error
+    if isinstance(found, Laws):
+        return found
+    if not hasattr(found, "rules"):
+        raise ModelError(f"{path} has no laws; it is a {type(found).__name__}")
+    return found
+
+
+# --- What is shown --------------------------------------------------------------------------------
+
+
+def summarize(rules: Any, path: str) -> str:
+    """Say in one line what a file holds."""
+    n_own = sum(rule.source == "person" for rule in rules)
+    what = "One rule" if len(rules) == 1 else f"{len(rules)} rules"
+    own = f", {n_own} written by people" if n_own else ""
+    return f"{what} in {path}{own}."
+
+
+def list_rules(rules: Any) -> list[str]:
+    """Return the rules as numbered lines, with their notes."""
+    width = len(str(len(rules))) + 2
+    lines = []
+    for k, rule in enumerate(rules, 1):
+        where = "" if rule.where is None else f" where {rule.where}"
+        said = f"  ({rule.note})" if rule.note else ""
+        lines.append(f"{f'[{k}]':<{width}} {rule.text}{where}{said}")
+    return lines
+
+
+def describe_rules(rules: Any, path: str) -> dict[str, Any]:
+    """Return what JSON says of rules."""
+    return {
+        "summary": summarize(rules, path),
+        "rules": [
+            {
+                "id": rule.id,
+                "text": str(rule),
+                "kind": rule.kind,
+                "source": rule.source,
+                "note": rule.note,
+                "columns": list(rule.columns),
+            }
+            for rule in rules
+        ],
+    }
+
+
+# --- How many broken rows are too many ------------------------------------------------------------
+
+
+def read_limit(text: str | None, fails: bool) -> tuple[float, bool] | None:
+    """Return how many rows may be broken, and whether that is a share of them."""
+    if text is None:
+        return (0.0, False) if fails else None
+    is_share = text.endswith("%")
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf or (not is_share and value != int(value)):
+        raise UsageError(
+            f"--max-broken takes a number of rows or a share such as 0.1%, got {text!r}"
+        )
+    return (value / 100, True) if is_share else (value, False)
+
+
+def exceeds(limit: tuple[float, bool], checked: Any) -> bool:
+    """Say whether more rows are broken than may be, typos included."""
+    wrong = {each.row for each in checked if not each.is_missing}
+    wrong |= {each.row for each in checked for fix in each.fixes if fix.text}
+    most, is_share = limit
+    return len(wrong) > (most * checked.n_rows if is_share else most)
+
+
+# --- Annotations ----------------------------------------------------------------------------------
+
+
+def annotate(kind: Annotation, checked: Any, table: Any) -> Any:
+    """Return what is wrong as lines of GitHub, or as an object of SARIF; rows in their order."""
+    sentences = checked.sentences()
+    found = []
+    for each, sentence in zip(checked, sentences, strict=True):
+        if each.is_missing and not any(fix.text for fix in each.fixes):
+            continue  # filled in, not wrong
+        number = int(table.rows[each.row])
+        found.append((checked.name_laws(each), sentence, table.find_line(number)))
+    path = Path(table.where).as_posix()
+    if kind == "github":
+        return [_write_github(path, *each) for each in found]
+    return _write_sarif(path, found)
+
+
+def _write_github(path: str, law: str, sentence: str, line: int | None) -> str:
+    """Return a workflow command; see GitHub's reference of these for what is escaped."""
+    place = f",line={line}" if line else ""
+
+    def escape(text: str, more: str = "") -> str:
+        for c in "%\r\n" + more:
+            text = text.replace(c, f"%{ord(c):02X}")
+        return text
+
+    return (
+        f"::error file={escape(path, ':,')}{place},title={escape(f'breaks {law}', ':,')}"
+        f"::{escape(sentence)}"
+    )
+
+
+def _write_sarif(path: str, found: list[tuple[str, str, int | None]]) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    import vanishing
+
+    version, schema = SARIF
+    laws = sorted({law for law, _, _ in found})
+    results = []
+    for law, sentence, line in found:
+        place: dict[str, Any] = {"artifactLocation": {"uri": quote(path)}}
+        if line:
+            place["region"] = {"startLine": line}
+        results.append(
+            {
+                "ruleId": law,
+                "ruleIndex": laws.index(law),
+                "level": "error",
+                "message": {"text": sentence},
+                "locations": [{"physicalLocation": place}],
+            }
+        )
+    driver = {
+        "name": "vanishing",
+        "version": vanishing.__version__,
+        "rules": [{"id": law, "shortDescription": {"text": f"{law} is kept"}} for law in laws],
+    }
+    return {
+        "$schema": schema,
+        "version": version,
+        "runs": [
+            {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+        ],
+    }
