@@ -1,5 +1,6 @@
 """Tools that run exported rules: each is given a table and rules, and names the broken rows."""
 
+import json
 import os
 import shutil
 import socket
@@ -8,14 +9,23 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 
 from vanishing.rules import Rules
-from vanishing.rules.export import to_sql
+from vanishing.rules.export import (
+    Export,
+    to_great_expectations,
+    to_pandas,
+    to_pandera,
+    to_pointblank,
+    to_sql,
+)
 
 #: Column that numbers the rows.
 KEY = "number of the row"
@@ -64,16 +74,20 @@ def run_duckdb(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ..
     return _collect(rules, iter(rows)), export.unsaid
 
 
-def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
-    """Run the query of SQLite."""
-    export = to_sql(rules, TABLE, "sqlite", key=KEY, texts=list_texts(frame))
-    connection = sqlite3.connect(":memory:")
-    numbered = number_rows(frame)
+def write_sqlite_table(connection: sqlite3.Connection, numbered: pd.DataFrame) -> None:
+    """Write a table into a database."""
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in numbered)
     connection.execute(f'CREATE TABLE "{TABLE}" ({names})')
     marks = ", ".join("?" * numbered.shape[1])
     cells = numbered.astype(object).where(numbered.notna(), None)
     connection.executemany(f'INSERT INTO "{TABLE}" VALUES ({marks})', cells.values.tolist())
+
+
+def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Run the query of SQLite."""
+    export = to_sql(rules, TABLE, "sqlite", key=KEY, texts=list_texts(frame))
+    connection = sqlite3.connect(":memory:")
+    write_sqlite_table(connection, number_rows(frame))
     rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
     connection.close()
     return _collect(rules, iter(rows)), export.unsaid
@@ -151,3 +165,92 @@ def _run_postgresql(
     text = write_postgresql_table(frame) + export.text
     rows: list[Any] = ask_postgresql(text, folder, port)
     return _collect(rules, ((rule, int(float(row))) for rule, row in rows)), export.unsaid
+
+
+# --- Python ---------------------------------------------------------------------------------------
+
+
+def _run_code(export: Export) -> dict[str, Any]:
+    scope: dict[str, Any] = {}
+    exec(compile(export.text, next(iter(export.files)), "exec"), scope)
+    return scope
+
+
+def run_pandas(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Run the generated functions."""
+    export = to_pandas(rules, texts=list_texts(frame))
+    numbered = number_rows(frame)
+    with np.errstate(all="ignore"):
+        found = {
+            name: set(np.flatnonzero(np.asarray(function(numbered), dtype=bool)).tolist())
+            for name, function in _run_code(export)["BROKEN"].items()
+        }
+    return {rule.id: found.get(rule.id, set()) for rule in rules}, export.unsaid
+
+
+def run_pandera(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Validate by the generated schema, and read its failure cases."""
+    from pandera.errors import SchemaErrors
+
+    export = to_pandera(rules, texts=list_texts(frame))
+    broken: Broken = {rule.id: set() for rule in rules}
+    try:
+        with np.errstate(all="ignore"):
+            _run_code(export)["schema"].validate(number_rows(frame), lazy=True)
+    except SchemaErrors as errors:
+        for error in errors.schema_errors:
+            broken[error.check.name] |= set(error.failure_cases["index"])
+    return broken, export.unsaid
+
+
+def run_pointblank(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Run the generated validation, and read the rows that fail each step."""
+    export = to_pointblank(rules, texts=list_texts(frame))
+    scope = _run_code(export)
+    broken: Broken = {rule.id: set() for rule in rules}
+    if scope["BROKEN"]:
+        with np.errstate(all="ignore"):
+            validation = scope["validate"](number_rows(frame))
+        for step, name in enumerate(scope["BROKEN"], 1):
+            rows = validation.get_data_extracts(i=step, frame=True)
+            broken[name] |= set() if rows is None else set(map(int, rows[KEY]))
+    return broken, export.unsaid
+
+
+def run_great_expectations(
+    frame: pd.DataFrame, rules: Rules
+) -> tuple[Broken, tuple[str, ...]]:
+    """Run the generated suite on a table of SQLite, and read the unexpected rows."""
+    import great_expectations as gx
+
+    export = to_great_expectations(rules, TABLE, texts=list_texts(frame))
+    suite = gx.ExpectationSuite(**json.loads(export.text))
+    numbered = number_rows(frame)
+    broken: Broken = {rule.id: set() for rule in rules}
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/table.db"
+        with sqlite3.connect(path) as connection:
+            write_sqlite_table(connection, numbered)
+        connection.close()
+        context = gx.get_context(mode="ephemeral")
+        context.variables.progress_bars = {"globally": False}
+        source = context.data_sources.add_sqlite("file", connection_string=f"sqlite:///{path}")
+        asset = source.add_table_asset("asset", table_name=TABLE)
+        batch = asset.add_batch_definition_whole_table("all").get_batch()
+        for each in suite.expectations:
+            result = batch.validate(each)
+            rows = result.result["details"]["unexpected_rows"]
+            broken[each.meta["rule"]] |= {int(row[KEY]) for row in rows}
+    return broken, export.unsaid
+
+
+def list_tools() -> dict[str, Engine]:
+    """Return the tools that are installed; PostgreSQL is started apart."""
+    tools: dict[str, Engine] = {
+        "DuckDB": run_duckdb, "SQLite": run_sqlite, "pandas": run_pandas
+    }  # fmt: skip
+    others = {
+        "pandera": run_pandera, "pointblank": run_pointblank,
+        "great_expectations": run_great_expectations,
+    }  # fmt: skip
+    return tools | {name: run for name, run in others.items() if find_spec(name) is not None}

@@ -67,8 +67,8 @@ class Notation:
     either: Callable[[list[str]], str] = lambda parts: " OR ".join(parts)
     known: str = "{} IS NOT NULL"
     unknown: str = "{} IS NULL"
-    is_in: str = "{} IN ({})"
-    is_not_in: str = "{} NOT IN ({})"
+    is_in: Callable[[str, list[str]], str] = lambda cell, values: f"{cell} IN ({', '.join(values)})"
+    negated: str = "NOT ({})"
     sure: str = "COALESCE({}, FALSE)"
     unsure: str = "COALESCE(NOT ({}), TRUE)"
     guard: str = "CASE WHEN {} THEN {} ELSE TRUE END"
@@ -170,9 +170,9 @@ class Printer:
             )
         is_number = not any(isinstance(each, Text) for each in node.values)
         cell = self.write_number(node.operand) if is_number else self._write_cell(node.operand)
-        values = ", ".join(map(self._write_cell, node.values))
-        form = self.notation.is_in if truth else self.notation.is_not_in
-        return self._with_known(node, form.format(cell, values), always=_may_be_undefined(node))
+        text = self.notation.is_in(cell, [self._write_cell(each) for each in node.values])
+        text = text if truth else self.notation.negated.format(text)
+        return self._with_known(node, text, always=_may_be_undefined(node))
 
     def _is_number(self, node: Expression) -> bool:
         if isinstance(node, (Column, Previous)):

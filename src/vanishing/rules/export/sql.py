@@ -185,7 +185,7 @@ def write_each(printer: Printer, rules: Rules) -> tuple[list[tuple[Rule, str]], 
             said.append((rule, printer.write_broken(rule)))
         except RuleError as error:
             unsaid.append(f"{rule.id} ({rule}): {error}")
-    return said, tuple([*unsaid, *rules.unsaid])
+    return said, (*unsaid, *rules.unsaid)
 
 
 def write_unsaid(unsaid: Collection[str], sign: str = "--") -> str:
