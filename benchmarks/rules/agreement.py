@@ -8,7 +8,8 @@ Rules that a tool cannot say are counted and listed, and so are rows that break 
 chains such as balance = previous balance + amount, ``check`` corrects a wrong cell and goes on, but
 a query also names the row after it; these rows are listed apart.
 
-Spreadsheets that people made are read from ``VANISHING_DATA`` if it is set.
+pandera, pointblank and Great Expectations are compared where they are installed, as they are in the
+environment of ``make test-exports``. Spreadsheets that people made are read from ``VANISHING_DATA`` if it is set.
 """
 
 import argparse
@@ -76,7 +77,10 @@ def run_tables(tools: dict[str, engines.Engine], fewest: int | None = None) -> l
                     print(f"{kind}, {name}: {error}", flush=True)
                     continue
                 for version, each in list_versions(name, lambda frame=frame: frame, SEED):
-                    record = compare(each, laws, tools)
+                    try:
+                        record = compare(each, laws, tools)
+                    except Exception as error:
+                        raise RuntimeError(f"{kind}, {name}, {version}") from error
                     records.append({"kind": kind, "table": name, "version": version} | record)
                     for tool in tools:
                         found = records[-1][tool]
@@ -90,7 +94,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, help="tables of each kind")
     wanted = parser.parse_args()
     with ExitStack() as stack:
-        tools = {"DuckDB": engines.run_duckdb, "SQLite": engines.run_sqlite}
+        tools = engines.list_tools()
         if engines.find_postgresql() is not None:
             tools["PostgreSQL"] = stack.enter_context(engines.start_postgresql())
         records = run_tables(tools, wanted.tables)

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from vanishing.rules import Rules
 from vanishing.rules.export import (
@@ -35,20 +36,29 @@ Broken = dict[str, set[int]]
 Engine = Callable[[pd.DataFrame, Rules], tuple[Broken, tuple[str, ...]]]
 
 
-def list_texts(frame: pd.DataFrame) -> list[str]:
+def list_texts(frame: pd.DataFrame, rules: Rules) -> list[str]:
     """Return the columns of text and dates."""
-    return [str(name) for name in frame if frame[name].dtype.kind not in "iufb"]
+    numbers = {each.name for each in rules.columns}
+    return [
+        str(name) for name in frame
+        if frame[name].dtype.kind not in "iufb" and str(name) not in numbers
+    ]  # fmt: skip
 
 
-def number_rows(frame: pd.DataFrame) -> pd.DataFrame:
+def number_rows(frame: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     """Return a table with dates as texts and a column that numbers the rows."""
-    frame = frame.rename(columns=str)
-    for name in list_texts(frame):
-        if frame[name].dtype.kind == "M":
-            frame[name] = frame[name].dt.strftime("%Y-%m-%d")
-        frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
-        frame[name] = frame[name].replace("", None)
-    return frame.assign(**{KEY: range(len(frame))})
+    columns: dict[str, Any] = {}
+    texts = list_texts(frame, rules)
+    for name in frame:
+        cells = frame[name]
+        if str(name) not in texts:
+            columns[str(name)] = pd.to_numeric(cells, errors="coerce").astype(float)
+            continue
+        if cells.dtype.kind == "M":
+            cells = cells.dt.strftime("%Y-%m-%d")
+        columns[str(name)] = [None if each != each or each in ("", None) else str(each)
+                              for each in cells.tolist()]  # fmt: skip
+    return pd.DataFrame(columns | {KEY: range(len(frame))}, dtype=None)
 
 
 def _collect(rules: Rules, found: Iterator[tuple[str, int]]) -> Broken:
@@ -64,11 +74,11 @@ def _has_query(text: str) -> bool:
 
 def run_duckdb(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
     """Run the query of DuckDB."""
-    export = to_sql(rules, TABLE, "duckdb", key=KEY, texts=list_texts(frame))
+    export = to_sql(rules, TABLE, "duckdb", key=KEY, texts=list_texts(frame, rules))
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
-        numbered = number_rows(frame)
-        connection.register("given", numbered)
+        numbered = number_rows(frame, rules)
+        connection.register("given", pa.Table.from_pandas(numbered, preserve_index=False))
         connection.execute(f'CREATE TABLE "{TABLE}" AS SELECT * FROM given')
         rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
     return _collect(rules, iter(rows)), export.unsaid
@@ -85,9 +95,9 @@ def write_sqlite_table(connection: sqlite3.Connection, numbered: pd.DataFrame) -
 
 def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
     """Run the query of SQLite."""
-    export = to_sql(rules, TABLE, "sqlite", key=KEY, texts=list_texts(frame))
+    export = to_sql(rules, TABLE, "sqlite", key=KEY, texts=list_texts(frame, rules))
     connection = sqlite3.connect(":memory:")
-    write_sqlite_table(connection, number_rows(frame))
+    write_sqlite_table(connection, number_rows(frame, rules))
     rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
     connection.close()
     return _collect(rules, iter(rows)), export.unsaid
@@ -143,9 +153,9 @@ def ask_postgresql(text: str, folder: str, port: int) -> list[list[str]]:
     return [line.split("\x1f") for line in done.stdout.splitlines()]
 
 
-def write_postgresql_table(frame: pd.DataFrame) -> str:
+def write_postgresql_table(frame: pd.DataFrame, rules: Rules) -> str:
     """Return commands that make a table anew."""
-    numbered, texts = number_rows(frame), list_texts(frame)
+    numbered, texts = number_rows(frame, rules), list_texts(frame, rules)
     columns = ", ".join(
         '"' + name.replace('"', '""') + '" ' + ("TEXT" if name in texts else "DOUBLE PRECISION")
         for name in numbered
@@ -161,8 +171,8 @@ def write_postgresql_table(frame: pd.DataFrame) -> str:
 def _run_postgresql(
     frame: pd.DataFrame, rules: Rules, folder: str, port: int
 ) -> tuple[Broken, tuple[str, ...]]:
-    export = to_sql(rules, TABLE, "postgresql", key=KEY, texts=list_texts(frame))
-    text = write_postgresql_table(frame) + export.text
+    export = to_sql(rules, TABLE, "postgresql", key=KEY, texts=list_texts(frame, rules))
+    text = write_postgresql_table(frame, rules) + export.text
     rows: list[Any] = ask_postgresql(text, folder, port)
     return _collect(rules, ((rule, int(float(row))) for rule, row in rows)), export.unsaid
 
@@ -178,8 +188,8 @@ def _run_code(export: Export) -> dict[str, Any]:
 
 def run_pandas(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
     """Run the generated functions."""
-    export = to_pandas(rules, texts=list_texts(frame))
-    numbered = number_rows(frame)
+    export = to_pandas(rules, texts=list_texts(frame, rules))
+    numbered = number_rows(frame, rules)
     with np.errstate(all="ignore"):
         found = {
             name: set(np.flatnonzero(np.asarray(function(numbered), dtype=bool)).tolist())
@@ -192,11 +202,11 @@ def run_pandera(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, .
     """Validate by the generated schema, and read its failure cases."""
     from pandera.errors import SchemaErrors
 
-    export = to_pandera(rules, texts=list_texts(frame))
+    export = to_pandera(rules, texts=list_texts(frame, rules))
     broken: Broken = {rule.id: set() for rule in rules}
     try:
         with np.errstate(all="ignore"):
-            _run_code(export)["schema"].validate(number_rows(frame), lazy=True)
+            _run_code(export)["schema"].validate(number_rows(frame, rules), lazy=True)
     except SchemaErrors as errors:
         for error in errors.schema_errors:
             broken[error.check.name] |= set(error.failure_cases["index"])
@@ -205,12 +215,12 @@ def run_pandera(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, .
 
 def run_pointblank(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
     """Run the generated validation, and read the rows that fail each step."""
-    export = to_pointblank(rules, texts=list_texts(frame))
+    export = to_pointblank(rules, texts=list_texts(frame, rules))
     scope = _run_code(export)
     broken: Broken = {rule.id: set() for rule in rules}
     if scope["BROKEN"]:
         with np.errstate(all="ignore"):
-            validation = scope["validate"](number_rows(frame))
+            validation = scope["validate"](number_rows(frame, rules))
         for step, name in enumerate(scope["BROKEN"], 1):
             rows = validation.get_data_extracts(i=step, frame=True)
             broken[name] |= set() if rows is None else set(map(int, rows[KEY]))
@@ -223,9 +233,9 @@ def run_great_expectations(
     """Run the generated suite on a table of SQLite, and read the unexpected rows."""
     import great_expectations as gx
 
-    export = to_great_expectations(rules, TABLE, texts=list_texts(frame))
+    export = to_great_expectations(rules, TABLE, texts=list_texts(frame, rules))
     suite = gx.ExpectationSuite(**json.loads(export.text))
-    numbered = number_rows(frame)
+    numbered = number_rows(frame, rules)
     broken: Broken = {rule.id: set() for rule in rules}
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/table.db"
