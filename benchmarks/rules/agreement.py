@@ -13,9 +13,12 @@ environment of ``make test-exports``. Spreadsheets that people made are read fro
 """
 
 import argparse
+import sqlite3
 import warnings
 from collections import Counter
 from contextlib import ExitStack
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +79,16 @@ def run_tables(tools: dict[str, engines.Engine], fewest: int | None = None) -> l
                 except ValueError as error:
                     print(f"{kind}, {name}: {error}", flush=True)
                     continue
-                for version, each in list_versions(name, lambda frame=frame: frame, SEED):
+                for kept, each in list_versions(name, lambda frame=frame: frame, SEED):
                     try:
                         record = compare(each, laws, tools)
                     except Exception as error:
-                        raise RuntimeError(f"{kind}, {name}, {version}") from error
-                    records.append({"kind": kind, "table": name, "version": version} | record)
+                        raise RuntimeError(f"{kind}, {name}, {kept}") from error
+                    records.append({"kind": kind, "table": name, "version": kept} | record)
                     for tool in tools:
                         found = records[-1][tool]
                         if found["rows"] or found["by rule"]:
-                            print(f"{kind}, {name}, {version}, {tool}: {found}", flush=True)
+                            print(f"{kind}, {name}, {kept}, {tool}: {found}", flush=True)
     return records
 
 
@@ -127,10 +130,16 @@ def report(records: list[dict[str, Any]], tools: list[str]) -> None:
     unsaid = [{"tool": tool, "reason": reason, "times": n} for (tool, reason), n in reasons.items()]
     kinds = Counter(each["kind"] for each in records if each["version"] == "sound" and each["rules"])
     listed = [{"kind": kind, "tables with a rule": n} for kind, n in kinds.items()]
-    record = {"machine": describe(SEED), "checks": records}
+    record = {"machine": describe(SEED) | {"tools": _list_versions()}, "checks": records}
     parts = [table(lines), table(listed), *([table(unsaid)] if unsaid else [])]
     write("agreement", "Exported rules name the same rows", str(__doc__), record, parts, HERE)
     print("\n\n".join(parts))
+
+
+def _list_versions() -> dict[str, str]:
+    names = ("duckdb", "pandas", "pandera", "pointblank", "great_expectations")
+    found = {name: version(name) for name in names if find_spec(name) is not None}
+    return found | {"sqlite": sqlite3.sqlite_version}
 
 
 if __name__ == "__main__":
