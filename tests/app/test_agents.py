@@ -69,10 +69,13 @@ def test_a_process_lists_its_tools_and_answers() -> None:
 
 
 def test_tools_say_what_the_commands_say(table: Path) -> None:
+    rules = str(table.with_name("rules.toml"))
+    run("laws", str(table), "--save", rules)
     for tool, arguments, options in (
         ("laws", {}, []),
         ("check", {}, []),
         ("check", {"train": str(table)}, ["--train", str(table)]),
+        ("check", {"rules": rules}, ["--rules", rules]),
         ("explain_row", {"row": 18}, ["--row", "18"]),
     ):
         command = tool.removesuffix("_row")
@@ -92,6 +95,7 @@ def test_errors_say_what_the_command_line_says(tmp_path: Path) -> None:
         ("laws", {"table": str(tmp_path / "absent.csv")}),
         ("laws", {"table": str(tmp_path / "texts.csv")}),
         ("laws", {"table": "--help"}),  # no option
+        ("check", {"table": str(tmp_path / "texts.csv"), "rules": "--help"}),
         ("explain_row", {"table": str(tmp_path / "texts.csv"), "row": 0}),
     ):
         answer = call(tool, **arguments)

@@ -44,12 +44,15 @@ async def laws(table: str) -> dict[str, Any]:
     return await _run("laws", table)
 
 
-async def check(table: str, train: str | None = None) -> dict[str, Any]:
+async def check(table: str, train: str | None = None, rules: str | None = None) -> dict[str, Any]:
     """Find the cells that break the laws of a table, what they should be, and what is not checked.
 
-    The laws are those of the table itself, or of the table `train`, whose rows are correct.
+    The laws are those of the table itself, or of the table `train`, whose rows are correct, or
+    those of a file of `rules`, which people may have edited.
     """
-    return await _run("check", table, *(() if train is None else ("--train", train)))
+    given = {"--train": train, "--rules": rules}
+    options = (f"{name}={path}" for name, path in given.items() if path is not None)
+    return await _run("check", table, *options)
 
 
 async def explain_row(table: str, row: int) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def _refuse_unordered(node: Comparison, cells: Cells) -> None:
     """Refuse to order texts that are not dates of one length, whose order is that of letters."""
     found = np.ravel(np.asarray(cells.values, dtype=object)[..., None][cells.known])
     for each in found.tolist():
-        if not (each[:4].isdecimal() and each[4:5] == "-" and each[7:8] == "-"):
+        if not (each[:4].isdecimal() and each[4:5] == "-" and each[5:7].isdecimal()):
             raise RuleError(
                 f"{node} needs the order of {printable(each)!r}, which is not a date such as "
                 "2024-12-31; texts are compared by == and != only"

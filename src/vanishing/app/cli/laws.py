@@ -289,8 +289,11 @@ def _check_of(
     if is_file and output.report:
         raise UsageError("--report shows laws; leave it out with a file of rules")
     normal = None if asked.train is None else _read(asked.train, reading)
-    table = _read(data, reading, like=normal)
-    found = stated or discover_laws(table if normal is None else normal, asked.degree)
+    used = {name for rule in stated or () for name in rule.columns}
+    table = _read(data, reading, like=normal, used=used)
+    found = stated
+    if stated is None:
+        found = discover_laws(table if normal is None else normal, asked.degree)
     with working("checking the rows", len(table)) as step:
         try:
             checked = found.check(table, callback=lambda n: step(done=n))
@@ -315,9 +318,9 @@ def _check_of(
     }
     record |= {"out": output.out, "report": output.report}
     if asked.annotate == "sarif":
-        emit(annotate(asked.annotate, checked, table))
+        emit(annotate(asked.annotate, found, checked, table))
     elif asked.annotate:
-        for line in annotate(asked.annotate, checked, table):
+        for line in annotate(asked.annotate, found, checked, table):
             say(line)
     elif not output.json and output.out != "-":
         if is_file:
@@ -403,12 +406,15 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     note_lines(table, int(table.rows[strays[0].row]))
 
 
-def _read(path: str, reading: Reading, like: Any = None, label: str | None = None) -> Any:
+def _read(
+    path: str, reading: Reading, like: Any = None, label: str | None = None, used: Any = ()
+) -> Any:
     from vanishing.app.cli.tables import read_table
 
     return read_table(
-        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True
-    )
+        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True,
+        used=used,
+    )  # fmt: skip
 
 
 def discover_laws(table: Any, degree: int | None = None) -> Any:

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from vanishing.app.cli.console import ModelError, UsageError, note, say
 from vanishing.app.cli.options import Annotation
@@ -152,52 +153,51 @@ def exceeds(limit: tuple[float, bool], checked: Any) -> bool:
 # --- Annotations ----------------------------------------------------------------------------------
 
 
-def annotate(kind: Annotation, checked: Any, table: Any) -> Any:
+def annotate(kind: Annotation, found: Any, checked: Any, table: Any) -> Any:
     """Return what is wrong as lines of GitHub, or as an object of SARIF; rows in their order."""
-    sentences = checked.sentences()
-    found = []
-    for each, sentence in zip(checked, sentences, strict=True):
-        if each.is_missing and not any(fix.text for fix in each.fixes):
-            continue  # filled in, not wrong
-        number = int(table.rows[each.row])
-        found.append((checked.name_laws(each), sentence, table.find_line(number)))
+    names = [getattr(law, "id", str(law)) for law in found]
+    wrong = []
+    for each, sentence in zip(checked, checked.sentences(), strict=True):
+        has_text = any(fix.text for fix in each.fixes)
+        if each.is_missing and not has_text:
+            continue  # it can be filled in
+        name = "not-a-number" if has_text else names[each.laws[0]] if each.laws else "total"
+        wrong.append((name, sentence, table.find_line(int(table.rows[each.row]))))
     path = Path(table.where).as_posix()
     if kind == "github":
-        return [_write_github(path, *each) for each in found]
-    return _write_sarif(path, found)
+        return [_write_github(path, *each) for each in wrong]
+    return _write_sarif(path, wrong, dict(zip(names, map(str, checked.laws), strict=True)))
 
 
-def _write_github(path: str, law: str, sentence: str, line: int | None) -> str:
-    """Return a workflow command; see GitHub's reference of these for what is escaped."""
-    place = f",line={line}" if line else ""
+def _write_github(path: str, name: str, sentence: str, line: int | None) -> str:
+    """Return a workflow command, in which some characters are escaped."""
 
     def escape(text: str, more: str = "") -> str:
-        for c in "%\r\n" + more:
-            text = text.replace(c, f"%{ord(c):02X}")
-        return text
+        return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
 
+    place = f",line={line}" if line else ""
     return (
-        f"::error file={escape(path, ':,')}{place},title={escape(f'breaks {law}', ':,')}"
-        f"::{escape(sentence)}"
+        f"::error file={escape(path, ':,')}{place},title={escape(name, ':,')}::{escape(sentence)}"
     )
 
 
-def _write_sarif(path: str, found: list[tuple[str, str, int | None]]) -> dict[str, Any]:
-    from urllib.parse import quote
-
+def _write_sarif(
+    path: str, wrong: list[tuple[str, str, int | None]], laws: dict[str, str]
+) -> dict[str, Any]:
     import vanishing
 
     version, schema = SARIF
-    laws = sorted({law for law, _, _ in found})
+    laws = laws | {name: name for name, _, _ in wrong if name not in laws}
+    places = list(laws)
     results = []
-    for law, sentence, line in found:
+    for name, sentence, line in wrong:
         place: dict[str, Any] = {"artifactLocation": {"uri": quote(path)}}
         if line:
             place["region"] = {"startLine": line}
         results.append(
             {
-                "ruleId": law,
-                "ruleIndex": laws.index(law),
+                "ruleId": name,
+                "ruleIndex": places.index(name),
                 "level": "error",
                 "message": {"text": sentence},
                 "locations": [{"physicalLocation": place}],
@@ -206,12 +206,7 @@ def _write_sarif(path: str, found: list[tuple[str, str, int | None]]) -> dict[st
     driver = {
         "name": "vanishing",
         "version": vanishing.__version__,
-        "rules": [{"id": law, "shortDescription": {"text": f"{law} is kept"}} for law in laws],
+        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in laws.items()],
     }
-    return {
-        "$schema": schema,
-        "version": version,
-        "runs": [
-            {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
-        ],
-    }
+    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+    return {"$schema": schema, "version": version, "runs": [run]}

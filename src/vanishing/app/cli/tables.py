@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -190,6 +190,7 @@ def read_table(
     set_aside: bool = False,
     gaps: Gaps = "refuse",
     lists_strays: bool = False,
+    used: Collection[str] = (),
 ) -> Table:
     """Read a table of numbers, with the columns of a model or of another table if one is given.
 
@@ -197,7 +198,7 @@ def read_table(
     be missing. With ``set_aside``, columns that are not numeric are left out with a note, unless
     ``--columns`` names them. Rows with missing values are refused, skipped together with columns
     that are mostly missing, or kept. With ``lists_strays`` the command itself lists the cells that
-    are not numbers.
+    are not numbers. ``used`` are columns that it needs even if they are texts.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -210,8 +211,8 @@ def read_table(
             features, aside = opened.set_texts_aside(features)
             if not features:
                 raise no_numbers(opened.where, aside)
-            if aside:
-                note(f"{opened.where}: {_say_left_out(aside)}")
+            if unused := [each for each in aside if each.name not in used]:
+                note(f"{opened.where}: {_say_left_out(unused)}")
         elif not by_place:
             why = f"not in {_whose(model)}"
             aside = tuple(SetAside(opened.shown_names[j], why) for j in chosen.others)
