@@ -18,6 +18,7 @@ from vanishing.app.cli.console import (
     state,
     working,
 )
+from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
     OPTIONS,
     OUTPUT,
@@ -253,6 +254,9 @@ def check(
     if asked.annotate and (output.json or output.out == tables.PIPE):
         raise UsageError("--annotate prints to standard output; leave out --json and --out -")
     read_limit(asked.max_broken, asked.fail_on_broken)
+    if asked.rules and not asked.annotate and is_pushed_down(data):
+        limit = asked.max_broken or ("0" if asked.fail_on_broken else None)
+        return check_large_file(data, asked.rules, limit, output)
     is_one = asked.train or asked.rules or asked.annotate
     sheets = [reading] if is_one else _list_sheets(data, output, reading)
     if len(sheets) > 1:
