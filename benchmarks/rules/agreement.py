@@ -128,7 +128,9 @@ def report(records: list[dict[str, Any]], tools: list[str]) -> None:
         for text in each[tool]["unsaid"]
     )  # fmt: skip
     unsaid = [{"tool": tool, "reason": reason, "times": n} for (tool, reason), n in reasons.items()]
-    kinds = Counter(each["kind"] for each in records if each["version"] == "sound" and each["rules"])
+    kinds = Counter(
+        each["kind"] for each in records if each["version"] == "sound" and each["rules"]
+    )
     listed = [{"kind": kind, "tables with a rule": n} for kind, n in kinds.items()]
     record = {"machine": describe(SEED) | {"tools": _list_versions()}, "checks": records}
     parts = [table(lines), table(listed), *([table(unsaid)] if unsaid else [])]

@@ -227,9 +227,7 @@ def run_pointblank(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str
     return broken, export.unsaid
 
 
-def run_great_expectations(
-    frame: pd.DataFrame, rules: Rules
-) -> tuple[Broken, tuple[str, ...]]:
+def run_great_expectations(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
     """Run the generated suite on a table of SQLite, and read the unexpected rows."""
     import great_expectations as gx
 

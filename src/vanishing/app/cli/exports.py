@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from vanishing.app.cli.console import DataError, Exit, UsageError, emit, fit_width, note, say, working
+from vanishing.app.cli.console import (
+    DataError,
+    Exit,
+    UsageError,
+    emit,
+    fit_width,
+    note,
+    say,
+    working,
+)
 from vanishing.app.cli.options import Output, Reading
 from vanishing.app.cli.rules import load_rules_of, read_limit
 
@@ -73,7 +82,9 @@ def export_rules(
     if target == "excel" and out == tables.PIPE:
         raise UsageError("a workbook is not text; name a file with --out")
     if target == "dbt" and out == tables.PIPE:
-        raise UsageError("tests of dbt are several files; name the folder of the project with --out")
+        raise UsageError(
+            "tests of dbt are several files; name the folder of the project with --out"
+        )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
     frame, texts = (None, []) if points is None else _read_frame(points, rules, reading)

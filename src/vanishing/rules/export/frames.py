@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection
 from functools import reduce
 from typing import Any
 
-from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.export.printer import Notation, Printer
 from vanishing.rules.export.sql import (
     Dialect,
@@ -15,6 +14,7 @@ from vanishing.rules.export.sql import (
     write_each,
     write_unsaid,
 )
+from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.file import describe_rule
 from vanishing.rules.rules import Rules
 
@@ -74,8 +74,8 @@ def _make_python(rules: Rules) -> Notation:
     return Notation(
         lambda name: f"df[{name!r}]", write_number, repr, _PYTHON,
         {"min": _fold("np.minimum"), "max": _fold("np.maximum")},
-        both=lambda parts: " & ".join(f"({each})" for each in parts),
-        either=lambda parts: " | ".join(f"({each})" for each in parts),
+        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
+        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
         known="{}.notna()", unknown="{}.isna()", negated="~{}",
         is_in=lambda cell, values: f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
@@ -248,8 +248,8 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     notation = Notation(
         write_cell, write_cell, lambda text: _quote_r(text, '"'), _R,
         {"min": call("pmin"), "max": call("pmax")},
-        both=lambda parts: " & ".join(f"({each})" for each in parts),
-        either=lambda parts: " | ".join(f"({each})" for each in parts),
+        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
+        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
         known="!is.na({})", unknown="is.na({})", negated="!({})",
         is_in=lambda cell, values: f"{cell} %in% c({', '.join(values)})",
         sure="(({}) %in% TRUE)", unsure="!(({}) %in% TRUE)",

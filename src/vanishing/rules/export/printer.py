@@ -20,7 +20,6 @@ from vanishing.rules.expression import (
     Arithmetic,
     Column,
     Comparison,
-    Condition,
     Expression,
     Function,
     IsIn,
@@ -62,9 +61,11 @@ class Notation:
     text: Callable[[str], str]
     functions: Mapping[str, str]
     lists: Mapping[str, Callable[[list[str]], str]] = field(default_factory=dict)
-    comparisons: Mapping[str, str] = field(default_factory=lambda: {each: each for each in COMPARISONS})
-    both: Callable[[list[str]], str] = lambda parts: " AND ".join(parts)
-    either: Callable[[list[str]], str] = lambda parts: " OR ".join(parts)
+    comparisons: Mapping[str, str] = field(
+        default_factory=lambda: {each: each for each in COMPARISONS}
+    )
+    both: Callable[[list[str]], str] = lambda parts: f"({' AND '.join(parts)})"
+    either: Callable[[list[str]], str] = lambda parts: f"({' OR '.join(parts)})"
     known: str = "{} IS NOT NULL"
     unknown: str = "{} IS NULL"
     is_in: Callable[[str, list[str]], str] = lambda cell, values: f"{cell} IN ({', '.join(values)})"
@@ -114,13 +115,15 @@ class Printer:
             known = [self.notation.known.format(each) for each in self._list_cells(node.operand)]
             if not truth:
                 return self._join(self.notation.both, known)
-            unknown = [self.notation.unknown.format(each) for each in self._list_cells(node.operand)]
+            unknown = [
+                self.notation.unknown.format(each) for each in self._list_cells(node.operand)
+            ]
             return self._join(self.notation.either, unknown)
         assert isinstance(node, Totals)
         raise RuleError("total rows are not decided row by row")
 
     def _join(self, write: Callable[[list[str]], str], parts: list[str]) -> str:
-        return f"({write(parts)})" if len(parts) > 1 else parts[0]
+        return write(parts) if len(parts) > 1 else parts[0]
 
     def _write_comparison(self, node: Comparison, *, truth: bool) -> str:
         plain = self._compare(node)
@@ -164,9 +167,13 @@ class Printer:
 
     def _write_is_in(self, node: IsIn, *, truth: bool) -> str:
         if not node.values:
-            return self._with_known(node, self.notation.false) if truth else self._join(
-                self.notation.both,
-                [self.notation.known.format(each) for each in self._list_cells(node)],
+            return (
+                self._with_known(node, self.notation.false)
+                if truth
+                else self._join(
+                    self.notation.both,
+                    [self.notation.known.format(each) for each in self._list_cells(node)],
+                )
             )
         is_number = not any(isinstance(each, Text) for each in node.values)
         cell = self.write_number(node.operand) if is_number else self._write_cell(node.operand)
@@ -203,7 +210,9 @@ class Printer:
     def _write_cell(self, node: Expression) -> str:
         if isinstance(node, Text):
             return self.notation.text(node.value)
-        return self.notation.cell(node.name) if isinstance(node, Column) else self.write_number(node)
+        return (
+            self.notation.cell(node.name) if isinstance(node, Column) else self.write_number(node)
+        )
 
     def write_number(self, node: Expression) -> str:
         """Write a number, in parentheses if it is computed."""
@@ -242,25 +251,29 @@ class Printer:
     def _write_power(self, node: Power, base: str, exponent: str) -> str:
         symbols = self.notation.functions
         power = symbols["power"].format(base, exponent)
-        number = node.exponent.value if isinstance(node.exponent, Number) else math.nan
+        number = _read_constant(node.exponent)
         if number == 0.5:
             return symbols["root"].format(base)
-        if number.is_integer():
+        if number.is_integer() and number >= 0:
             return power
-        least = ">=" if number > 0 else ">"
-        return symbols["defined"].format(f"{base} {least} 0", power)
+        sign = "<>" if number.is_integer() else ">=" if number > 0 else ">"
+        return symbols["defined"].format(f"{base} {sign} 0", power)
 
     def _write_round(self, node: Function, value: str) -> str:
         """Write half a unit away from zero, up to rounding errors."""
-        digits = 0
-        if len(node.arguments) > 1:
-            digit = node.arguments[1]
-            digits = int(digit.operand.value) * -1 if isinstance(digit, Negation) else int(digit.value)  # type: ignore[union-attr,attr-defined]
+        digits = int(_read_constant(node.arguments[1])) if len(node.arguments) > 1 else 0
         symbols, unit = self.notation.functions, _write_constant(10.0**digits)
         slack = _write_constant(1 + 4 * float(np.finfo(float).eps))
         size = symbols["abs"].format(value)
         halves = symbols["floor"].format(f"{size} * {unit} * {slack} + 0.5")
         return f"({symbols['sign'].format(value)} * {halves} / {unit})"
+
+
+def _read_constant(node: Expression) -> float:
+    """Return the value of a constant, NaN of what is computed."""
+    if isinstance(node, Negation):
+        return -_read_constant(node.operand)
+    return node.value if isinstance(node, Number) else math.nan
 
 
 def _write_constant(value: float) -> str:
@@ -274,8 +287,15 @@ def _write_constant(value: float) -> str:
 def _is_guarded(node: And) -> bool:
     """Say whether a condition is computed only where its numbers do not overflow."""
     guard, *rest = node.operands
-    return len(rest) == 1 and isinstance(rest[0], Comparison) and isinstance(guard, Comparison) and (
-        isinstance(guard.right, Number) and guard.right.value >= 1 / LEAST and guard.operator == "<="
+    return (
+        len(rest) == 1
+        and isinstance(rest[0], Comparison)
+        and isinstance(guard, Comparison)
+        and (
+            isinstance(guard.right, Number)
+            and guard.right.value >= 1 / LEAST
+            and guard.operator == "<="
+        )
     )
 
 
@@ -286,7 +306,9 @@ def _is_size(node: Expression) -> bool:
 def _may_be_undefined(node: Expression) -> bool:
     """Say whether numbers may be undefined or overflow: those that are not sums of columns."""
     for each in node.walk():
-        if isinstance(each, (Quotient, Power)) or (isinstance(each, Function) and each.name == "log"):
+        if isinstance(each, (Quotient, Power)) or (
+            isinstance(each, Function) and each.name == "log"
+        ):
             return True
         if isinstance(each, Product):
             if sum(not isinstance(factor, Number) for factor in each.factors) > 1:

@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-
 from vanishing.arrays.namespace import import_extra
 from vanishing.laws.check import Check
 from vanishing.laws.laws import Laws
@@ -54,9 +53,7 @@ class LargeFile:
     def __init__(
         self, path: str | os.PathLike[str], memory: str = "1GB", threads: int | None = None
     ) -> None:
-        duckdb: Any = import_extra(
-            "duckdb", extra="duckdb", purpose="checking a large file"
-        )
+        duckdb: Any = import_extra("duckdb", extra="duckdb", purpose="checking a large file")
         name = os.fspath(path)
         is_parquet = name.endswith((".parquet", ".pq"))
         text = quote_text(os.path.abspath(name))
@@ -141,7 +138,9 @@ def _check_with(drawn: Any, found: Any, numbers: Any, rules: Rules) -> Check:
     both = pd.concat([drawn, found], ignore_index=True)
     checked = rules.check(both)
     rows = [
-        replace(each, row=int(numbers[each.row - len(drawn)]), name=int(numbers[each.row - len(drawn)]))
+        replace(
+            each, row=int(numbers[each.row - len(drawn)]), name=int(numbers[each.row - len(drawn)])
+        )
         for each in checked
         if each.row >= len(drawn) and not each.is_missing
     ]

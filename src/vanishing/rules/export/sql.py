@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vanishing.laws.derived import CYCLE
-from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.export.printer import Notation, Printer
+from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
@@ -51,7 +51,9 @@ def quote_text(text: str) -> str:
 
 def write_comment(text: str, sign: str = "--") -> str:
     """Write a text as a comment, which it cannot leave by a line of its own."""
-    return "\n".join(f"{sign} {line}" for line in re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]", text))
+    return "\n".join(
+        f"{sign} {line}" for line in re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]", text)
+    )
 
 
 def _propagate(function: str) -> Callable[[list[str]], str]:
@@ -102,7 +104,9 @@ _DIALECTS: dict[str, _Symbols] = {
         guarding="CAST({} AS NUMERIC)",
     ),
 }  # fmt: skip
-_MONTH = "CASE WHEN CAST({0} AS VARCHAR) LIKE '____-__-__%' THEN SUBSTR(CAST({0} AS VARCHAR), 1, 7) END"
+_MONTH = (
+    "CASE WHEN CAST({0} AS VARCHAR) LIKE '____-__-__%' THEN SUBSTR(CAST({0} AS VARCHAR), 1, 7) END"
+)
 
 
 class SqlPrinter(Printer):
@@ -207,7 +211,10 @@ def _write_queries(
         for _, broken in said:
             source = printer.write_source(table)
             queries.append(
-                (rule, f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}")
+                (
+                    rule,
+                    f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}",
+                )
             )
     return queries, (*unsaid, *rules.unsaid)
 
@@ -273,9 +280,7 @@ def to_constraints(
     Export
     """
     said, unsaid = write_each(SqlPrinter(rules, dialect, None, texts), rules)
-    lines = [
-        f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said
-    ]
+    lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
     if dialect == "postgresql":
         body = "".join(f"ALTER TABLE {quote(table)} ADD {line};\n" for line in lines)
     else:
@@ -310,7 +315,10 @@ def to_dbt(
         parts = query.split(quote(place))
         raw = [_escape_jinja(part) for part in parts]
         files[f"tests/{name}.sql"] = model.join(raw) + "\n"
-        described += [f"  - name: {name}", f"    description: {json.dumps(_escape_jinja(str(rule)))}"]
+        described += [
+            f"  - name: {name}",
+            f"    description: {json.dumps(_escape_jinja(str(rule)))}",
+        ]
     schema = write_unsaid(unsaid, "#") + "\n".join(described if queries else described[:1]) + "\n"
     return Export({"tests/schema.yml": schema, **files}, unsaid)
 

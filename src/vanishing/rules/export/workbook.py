@@ -8,9 +8,9 @@ import numpy as np
 
 from vanishing.arrays.namespace import import_extra
 from vanishing.equations.text import count_decimals
-from vanishing.rules.expression import Column, Comparison, Previous, RuleError
 from vanishing.rules.export.printer import Notation, Printer
 from vanishing.rules.export.sql import Export, write_each
+from vanishing.rules.expression import Column, Comparison, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
