@@ -51,7 +51,7 @@ def _list_writers(wanted: Wanted, frame: Any) -> dict[str, Callable[..., Any]]:
             raise UsageError("a workbook holds a table; name it with --points")
         return frame
 
-    keyed = {"dialect": wanted.dialect, "key": wanted.key}
+    keyed: dict[str, Any] = {"dialect": wanted.dialect, "key": wanted.key}
     return {
         "sql": lambda rules, **texts: export.to_sql(rules, need_table(), **keyed, **texts),
         "dbt": lambda rules, **texts: export.to_dbt(rules, need_table(), **keyed, **texts),

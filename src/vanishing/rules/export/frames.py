@@ -32,8 +32,8 @@ def other_row(df, column, step, by, order, start):
             falls = (key.dropna().diff() < 0).cumsum()
             key = falls.reindex(df.index)
         elif part:
-            pattern = {"year": r"(?<!\\d)(\\d{4})(?!\\d)", "month": r"^(\\d{4}-\\d\\d)-\\d\\d"}[part]
-            key = key.astype("string").str.extract(pattern)[0]
+            patterns = {"year": r"(?<!\\d)(\\d{4})(?!\\d)", "month": r"^(\\d{4}-\\d\\d)-\\d\\d"}
+            key = key.astype("string").str.extract(patterns[part])[0]
         keys.append(key)
     known = np.logical_and.reduce([each.notna() for each in keys] or [np.ones(len(df), dtype=bool)])
     if order:

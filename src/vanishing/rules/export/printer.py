@@ -305,12 +305,13 @@ def _is_size(node: Expression) -> bool:
 
 def _may_be_undefined(node: Expression) -> bool:
     """Say whether numbers may be undefined or overflow: those that are not sums of columns."""
-    for each in node.walk():
-        if isinstance(each, (Quotient, Power)) or (
-            isinstance(each, Function) and each.name == "log"
-        ):
-            return True
-        if isinstance(each, Product):
-            if sum(not isinstance(factor, Number) for factor in each.factors) > 1:
-                return True
-    return False
+    return any(
+        isinstance(each, (Quotient, Power))
+        or (isinstance(each, Function) and each.name == "log")
+        or (isinstance(each, Product) and len(_list_variable(each)) > 1)
+        for each in node.walk()
+    )
+
+
+def _list_variable(product: Product) -> list[Expression]:
+    return [each for each in product.factors if not isinstance(each, Number)]

@@ -53,7 +53,7 @@ class LargeFile:
     def __init__(
         self, path: str | os.PathLike[str], memory: str = "1GB", threads: int | None = None
     ) -> None:
-        duckdb: Any = import_extra("duckdb", extra="duckdb", purpose="checking a large file")
+        duckdb: Any = import_extra("duckdb", extra="sql", purpose="checking a large file")
         name = os.fspath(path)
         is_parquet = name.endswith((".parquet", ".pq"))
         text = quote_text(os.path.abspath(name))
@@ -155,8 +155,8 @@ def describe_sample(n_rows: int, laws: Laws) -> str:
     """
     most = 1 - math.pow(0.05, 1 / max(n_rows, 1))
     return (
-        f"{len(laws)} laws were found in {n_rows:,} rows drawn at random; what none of them breaks, "
-        f"at most {100 * most:.2g} % of all rows break (95 % confidence)"
+        f"{len(laws)} laws were found in {n_rows:,} rows drawn at random; what none of them "
+        f"breaks, at most {100 * most:.2g} % of all rows break (95 % confidence)"
     )
 
 

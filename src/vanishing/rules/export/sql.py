@@ -77,8 +77,8 @@ _FUNCTIONS = {
     "floor": "FLOOR({})", "sign": "SIGN({})",
 }  # fmt: skip
 _LISTS = {"min": _propagate("LEAST"), "max": _propagate("GREATEST")}
-#: Number of a year in a text, for dialects with regular expressions.
-_YEAR = "(?:^|[^0-9])([0-9]{4})(?:$|[^0-9])"
+#: Number of a year in a text, for dialects with regular expressions; part of a format.
+_YEAR = "(?:^|[^0-9])([0-9]{{4}})(?:$|[^0-9])"
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class _Symbols:
 
 _DIALECTS: dict[str, _Symbols] = {
     "duckdb": _Symbols(
-        "DOUBLE", f"NULLIF(REGEXP_EXTRACT(CAST({{}} AS VARCHAR), '{_YEAR.replace('{4}', '{{4}}')}', 1), '')"
+        "DOUBLE", f"NULLIF(REGEXP_EXTRACT(CAST({{}} AS VARCHAR), '{_YEAR}', 1), '')"
     ),
     "sqlite": _Symbols(
         "REAL", "CASE WHEN {0} LIKE '____-__-__%' THEN SUBSTR({0}, 1, 4) END",
         {"min": _call("MIN"), "max": _call("MAX")},
     ),
     "postgresql": _Symbols(
-        "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR.replace('{4}', '{{4}}')}')",
+        "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR}')",
         guarding="CAST({} AS NUMERIC)",
     ),
 }  # fmt: skip

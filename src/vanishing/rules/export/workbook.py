@@ -23,9 +23,8 @@ _EXCEL = {
 
 def _make_notation(columns: list[str], row: int) -> Notation:
     """Return how a row is written, which is numbered from 1 as in Excel."""
-    from xlsxwriter.utility import xl_col_to_name
-
-    letters = {name: xl_col_to_name(j) for j, name in enumerate(columns)}
+    utility: Any = import_extra("xlsxwriter.utility", extra="excel", purpose="a workbook")
+    letters = {name: utility.xl_col_to_name(j) for j, name in enumerate(columns)}
 
     def write_cell(name: str, other: int = row) -> str:
         if name not in letters:
