@@ -101,8 +101,9 @@ dist: $(VENV)/.installed-test  ## build the wheel and the sdist into dist, and t
 bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became slower
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed
 
-fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic; CASES=100000 for more
+fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic, and damage files of rules; CASES=100000 for more
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.differential --cases $(CASES) --jobs $(WORKERS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.rules_files
 
 # About twice as long as make test. The figure is for the library and its applications without what
 # needs a GPU; the folders that test something else are left out.

@@ -190,3 +190,42 @@ def test_a_sum_is_kept_up_to_rounding_errors(coefficients, seed):
     frame.loc[7, "y"] += 1e-3 * np.abs(X * coefficients).sum()
     for found in (rules.check(frame).broken, rules.find_broken(rules[0], frame)[0]):
         assert np.flatnonzero(found).tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("texts", "cells"),
+    [
+        ((), ["gross", "net", "tax"]),
+        (("gross <= 5",), ["gross"]),
+        (("net < 5", "tax < 2"), ["gross"]),
+        (("gross > 5 or net > 5",), ["gross", "net", "tax"][1:]),
+        (("tax in [0.1, 0.2, 0.3]",), ["gross", "net"]),
+        (("gross < 1",), ["gross", "net", "tax"]),  # none of them restores it
+    ],
+)
+def test_rules_of_people_rule_out_fixes(texts, cells):
+    check = of_people("gross == net + tax", *texts).check(FRAME[:3])
+    (row,) = [each for each in check if each.row == 2]
+    fixes = [*row.fixes, *row.alternatives]
+    assert [fix.column for fix in fixes] == cells
+    assert sum(fix.probability for fix in fixes) == pytest.approx(1)
+
+
+def test_rules_of_people_are_not_checked_in_totals():
+    frame = totals.make_table("subtotals", np.random.default_rng(7))[0]
+    laws = discover(frame)
+    rules = Rules.from_laws(laws)
+    name = laws.totals[0].columns[0]
+    sums = [each.row for each in laws.totals]
+    most = np.delete(frame[name].to_numpy(dtype=float), sums).max()
+    own = of_people(f"`{name}` <= {most}")
+    assert own.check(frame).broken[sums].any()
+    assert not replace(rules, rules=(*rules, *own)).check(frame).broken.any()
+
+
+def test_a_column_without_a_cell_is_not_checked():
+    frame = FRAME.assign(net=[None] * 4, status=[""] * 4)
+    rules = of_people("gross == net + tax", "status in ['open']", "net <= 3", "status == 'x'")
+    check = rules.check(frame)
+    assert not check.broken.any()
+    assert check.gaps.keys() == {"net", "status"}

@@ -109,10 +109,12 @@ def _all_known(parts: list[Cells]) -> Any:
 
 
 def _numbers(nodes: Iterable[Expression], columns: Columns) -> list[Cells]:
-    found = [compute(each, columns) for each in nodes]
-    for node, each in zip(nodes, found, strict=True):
-        if _is_text(each):
+    found = []
+    for node in nodes:
+        cells = compute(node, columns)
+        if _is_text(cells) and np.any(cells.known):
             raise RuleError(f"{node} holds texts, and a rule computes with it as a number")
+        found += _agree(node, [Cells(np.array(0.0), np.array(True)), cells])[1:]
     return found
 
 
@@ -164,16 +166,15 @@ def _compute_previous(node: Previous, columns: Columns) -> Cells:
 
 
 def _compare(node: Comparison, columns: Columns) -> Cells:
-    left, right = compute(node.left, columns), compute(node.right, columns)
-    _check_same_kind(node, left, [right])
-    if _is_text(left) and node.operator not in ("==", "!="):
-        for each in (left, right):
+    parts = _agree(node, [compute(each, columns) for each in (node.left, node.right)])
+    if _is_text(parts[0]) and node.operator not in ("==", "!="):
+        for each in parts:
             _refuse_unordered(node, each)
-    kept = np.asarray(_COMPARE[node.operator](left.values, right.values), dtype=bool)
-    for each in (left, right):
-        if not _is_text(each):
-            kept = kept & np.isfinite(each.values)
-    return Cells(kept, _all_known([left, right]))
+    left, right = (each.values for each in parts)
+    kept = np.asarray(_COMPARE[node.operator](left, right), dtype=bool)
+    if not _is_text(parts[0]):
+        kept = kept & np.isfinite(left) & np.isfinite(right)
+    return Cells(kept, _all_known(parts))
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -182,9 +183,18 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-def _check_same_kind(node: Expression, first: Cells, others: Iterable[Cells]) -> None:
-    if any(_is_text(each) != _is_text(first) for each in others):
+def _agree(node: Expression, parts: list[Cells]) -> list[Cells]:
+    """Return cells of one kind: what is missing everywhere has that of the others."""
+    kinds = {_is_text(each) for each in parts if np.any(each.known)}
+    if len(kinds) > 1:
         raise RuleError(f"{node} compares texts with numbers; quote all of them, or none")
+    is_text = kinds == {True}
+    blank = np.array("" if is_text else np.nan, dtype=object if is_text else float)
+    return [
+        each if _is_text(each) == is_text
+        else Cells(np.broadcast_to(blank, np.shape(each.known)), each.known)
+        for each in parts
+    ]  # fmt: skip
 
 
 def _refuse_unordered(node: Comparison, cells: Cells) -> None:
@@ -199,9 +209,7 @@ def _refuse_unordered(node: Comparison, cells: Cells) -> None:
 
 
 def _compute_is_in(node: IsIn, columns: Columns) -> Cells:
-    cells = compute(node.operand, columns)
-    values = [compute(each, columns) for each in node.values]
-    _check_same_kind(node, cells, values)
+    cells, *values = _agree(node, [compute(each, columns) for each in node.children])
     hits = [np.asarray(cells.values == each.values, dtype=bool) for each in values]
     return Cells(reduce(np.logical_or, hits, np.zeros(np.shape(cells.values), dtype=bool)),
                  cells.known)  # fmt: skip

@@ -41,6 +41,9 @@ class Expression:
     def __str__(self) -> str:
         return write(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
     @lazy
     def children(self) -> tuple["Expression", ...]:
         """The nodes right below this one."""

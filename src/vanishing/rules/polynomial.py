@@ -15,6 +15,7 @@ from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
 from vanishing.rules.expression import (
+    DEEPEST,
     And,
     Column,
     Comparison,
@@ -108,7 +109,7 @@ def _expand(node: Expression) -> list[Term] | None:
     number = other[0].coefficient
     if isinstance(node, Quotient) and number:
         return [Term(each.coefficient / number, each.powers) for each in base]
-    is_power = isinstance(node, Power) and number.is_integer() and 0 < number <= MOST_TERMS
+    is_power = isinstance(node, Power) and number.is_integer() and 0 < number <= DEEPEST
     return _multiply([base] * int(number)) if is_power else None
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import compress, groupby
+from itertools import chain, compress, groupby
 from typing import Any
 
 import numpy as np
@@ -358,11 +358,14 @@ class Rules:
                     name, float(spreads[j]), float(ranges[0, j]), float(ranges[1, j]),
                     bool(whole[j]), float(units[j]),
                 )  # fmt: skip
-        columns = list(known.values())
-        names = list(known)
+        filled = self._read_columns(table)
+        texts = {name for name in table.labels if filled.get(name).known.any()}
+        for name in sorted(table.labels.keys() - texts - known.keys() & needed):  # without a cell
+            known[name] = KnownColumn(name, 0.0, 0.0, 0.0, whole=False)
+        columns, names = list(known.values()), list(known)
         places = [
             k for k, rule in enumerate(self.rules)
-            if rule.where is None and rule.is_polynomial and self._is_numeric(rule, names, table)
+            if rule.where is None and rule.is_polynomial and self._is_numeric(rule, texts, table)
         ]  # fmt: skip
         letters = [letter for k in places for letter in self.rules[k].letters]
         others = dict.fromkeys(letter for letter in letters if not isinstance(letter, Column))
@@ -389,18 +392,15 @@ class Rules:
         )  # fmt: skip
         return laws, places
 
-    def _is_numeric(self, rule: Rule, names: list[str], table: NumericTable) -> bool:
+    def _is_numeric(self, rule: Rule, texts: set[str], table: NumericTable) -> bool:
         """Say whether the cells that a rule computes with are numbers."""
-        for letter in rule.letters:
-            for name in list_sources(letter):
-                if name not in names:
-                    if name in table.labels:
-                        return False
-                    raise RuleError(
-                        f"the table does not have the column {printable(name)!r}, which {rule} "
-                        f"speaks about; it has {', '.join(map(printable, table.names))}"
-                    )
-        return True
+        for name in rule.columns:
+            if name not in table.names and name not in table.labels:
+                raise RuleError(
+                    f"the table does not have the column {printable(name)!r}, which {rule} speaks "
+                    f"about; it has {', '.join(map(printable, table.names))}"
+                )
+        return texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
 
 
 def _write_law(law: Law, laws: Laws, name: str) -> Rule:

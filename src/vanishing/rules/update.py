@@ -128,7 +128,8 @@ _TABLE = re.compile(r"\s*\[+\s*(table|rule|column)\s*\]")
 
 def _split(text: str) -> list[tuple[str, str]]:
     """Return the parts of a file, with their names: its tables, and the lines right above them."""
-    names, parts = [""], [[]]
+    names: list[str] = [""]
+    parts: list[list[str]] = [[]]
     for line in text.split("\n"):
         if found := _TABLE.match(line):
             start = len(parts[-1])

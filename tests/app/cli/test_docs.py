@@ -1,24 +1,23 @@
-"""The transcripts in docs/cli.md are what the program says."""
+"""The transcripts in docs/cli.md and docs/pipelines.md are what the program says."""
 
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from tests.support.command_line import environment
-from tests.support.paths import DOCS
+from tests.support.paths import DOCS, ROOT
 
 pytestmark = pytest.mark.programs
 
-PAGE = DOCS / "cli.md"
 
-
-def transcripts():
+def transcripts(text):
     """Return commands and what is expected of each, in order."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             found.append((command, output.rstrip("\n")))
@@ -40,15 +39,21 @@ def matches(expected, found):
     return re.fullmatch(pattern, found + "\n" if found else "") is not None
 
 
-def test_transcripts(call, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "fewest"), [("cli.md", 13), ("pipelines.md", 6)])
+def test_transcripts(call, tmp_path, monkeypatch, page, fewest):
     import subprocess
+
+    text = (DOCS / page).read_text(encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "data" / "accounts.csv", Path.cwd())
+    for name, content in re.findall(r"```toml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+        Path(name).write_text(f"\n{content}")
 
     shim = tmp_path / "bin" / "vanishing"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m vanishing "$@"\n')
     shim.chmod(0o755)
-    found = transcripts()
-    assert len(found) > 12
+    found = transcripts(text)
+    assert len(found) >= fewest
     for command, expected in found:
         words = shlex.split(command)
         if words[0] == "cd":

@@ -295,7 +295,7 @@ def _check_of(
     normal = None if asked.train is None else _read(asked.train, reading)
     used = {name for rule in stated or () for name in rule.columns}
     table = _read(data, reading, like=normal, used=used)
-    found = stated
+    found: Any = stated
     if stated is None:
         found = discover_laws(table if normal is None else normal, asked.degree)
     with working("checking the rows", len(table)) as step:

@@ -44,7 +44,7 @@ def write_rules_of(found: Any, save: str | None, update: str | None) -> dict[str
         text = write_rules(rules)
     with refusals(path):
         write_atomic(path, text.encode())
-    record = {"saved": path, "unsaid": list(rules.unsaid)}
+    record: dict[str, Any] = {"saved": path, "unsaid": list(rules.unsaid)}
     if update:
         listed = [{"kind": each.kind, "id": each.rule.id, "text": each.text} for each in changes]
         record["changes"] = listed
