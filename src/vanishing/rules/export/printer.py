@@ -126,17 +126,17 @@ class Printer:
         return write(parts) if len(parts) > 1 else parts[0]
 
     def _write_comparison(self, node: Comparison, *, truth: bool) -> str:
-        plain = self._compare(node)
+        plain = self.compare(node)
         if not _may_be_undefined(node):
             if truth:
                 return self._with_known(node, plain)
             opposite = Comparison(_OPPOSITES[node.operator], node.left, node.right)
-            return self._with_known(node, self._compare(opposite))
+            return self._with_known(node, self.compare(opposite))
         for side in (node.left, node.right):
             # |a| <= b is finite if b is.
             if _may_be_undefined(side) and not (node.operator == "<=" and _is_size(side)):
                 finite = Comparison("<=", Function("abs", (side,)), _LARGEST)
-                plain = self._join(self.notation.both, [plain, self._compare(finite)])
+                plain = self._join(self.notation.both, [plain, self.compare(finite)])
         written = self.notation.sure if truth else self.notation.unsure
         return self._with_known(node, written.format(plain), always=True)
 
@@ -154,12 +154,12 @@ class Printer:
         if self.notation.guarding_number is not None:
             number = self.notation.guarding_number
             writer = Printer(replace(self.notation, number=number), self.rules, self.texts)
-        inner = self.notation.unsure.format(self._compare(condition))
+        inner = self.notation.unsure.format(self.compare(condition))
         return self._with_known(
-            node, self.notation.guard.format(writer._compare(guard), inner), always=True
+            node, self.notation.guard.format(writer.compare(guard), inner), always=True
         )
 
-    def _compare(self, node: Any) -> str:
+    def compare(self, node: Any) -> str:
         is_number = any(self._is_number(side) for side in (node.left, node.right))
         write = self.write_number if is_number else self._write_cell
         sign = self.notation.comparisons[node.operator]

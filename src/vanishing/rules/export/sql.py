@@ -73,8 +73,8 @@ def _call(function: str) -> Callable[[list[str]], str]:
 _FUNCTIONS = {
     "abs": "ABS({})", "log": "CASE WHEN {0} > 0 THEN LN({0}) END",
     "coalesce": "COALESCE({}, {})", "quotient": "({} / NULLIF({}, 0))", "power": "POWER({}, {})",
-    "root": "SQRT(CASE WHEN {0} >= 0 THEN {0} END)", "defined": "CASE WHEN {} THEN {} END",
-    "floor": "FLOOR({})", "sign": "SIGN({})",
+    "root": "CASE WHEN {0} >= 0 THEN SQRT({0}) END", "defined": "CASE WHEN {} THEN {} END",
+    "sign": "SIGN({})",
 }  # fmt: skip
 _LISTS = {"min": _propagate("LEAST"), "max": _propagate("GREATEST")}
 #: Number of a year in a text, for dialects with regular expressions; part of a format.
@@ -88,6 +88,7 @@ class _Symbols:
     double: str
     year: str
     lists: Any = field(default_factory=lambda: _LISTS)
+    floor: str = "FLOOR({})"
     guarding: str = ""
 
 
@@ -98,6 +99,9 @@ _DIALECTS: dict[str, _Symbols] = {
     "sqlite": _Symbols(
         "REAL", "CASE WHEN {0} LIKE '____-__-__%' THEN SUBSTR({0}, 1, 4) END",
         {"min": _call("MIN"), "max": _call("MAX")},
+        # Great Expectations replaces FLOOR by a function that fails for large numbers, which are
+        # whole.
+        f"CASE WHEN {{0}} < {2**53} THEN CAST({{0}} AS INTEGER) ELSE {{0}} END",
     ),
     "postgresql": _Symbols(
         "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR}')",
@@ -136,7 +140,7 @@ class SqlPrinter(Printer):
             return f"CAST({quote(name)} AS {symbols.double})"
 
         notation = Notation(
-            quote, write_number, quote_text, _FUNCTIONS, symbols.lists,
+            quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
             previous=None if key is None else self._write_window,
             guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
