@@ -160,6 +160,7 @@ class Printer:
         )
 
     def compare(self, node: Any) -> str:
+        """Write a comparison, as if all of its numbers were known and defined."""
         is_number = any(self._is_number(side) for side in (node.left, node.right))
         write = self.write_number if is_number else self._write_cell
         sign = self.notation.comparisons[node.operator]
