@@ -232,7 +232,7 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
     Text: lambda node, columns: Cells(np.array(node.value, dtype=object), np.array(True)),
     Column: lambda node, columns: columns.get(node.name),
     Previous: _compute_previous,
-    Sum: lambda node, columns: _apply(lambda *each: sum(each[1:], each[0]), node.terms, columns),
+    Sum: lambda node, columns: _apply(lambda *each: reduce(np.add, each), node.terms, columns),
     Product: lambda node, columns: _apply(
         lambda *each: reduce(np.multiply, each), node.factors, columns
     ),

@@ -18,9 +18,9 @@ from typing import Any
 
 from vanishing.arrays.namespace import import_extra, lazy
 
-#: Characters and levels of a rule, at most: trees of this depth are walked with a wide margin
-#: within Python's limit of recursion.
-LONGEST, DEEPEST = 2**20, 50
+#: Levels of a rule, at most: such trees are walked with a wide margin within Python's limit of
+#: recursion.
+MOST_LEVELS = 50
 #: Functions of numbers, with the least and the largest number of their arguments.
 FUNCTIONS = {"abs": (1, 1), "log": (1, 1), "min": (2, 99), "max": (2, 99), "round": (1, 2),
              "coalesce": (2, 2)}  # fmt: skip
@@ -58,8 +58,8 @@ class Expression:
         return 1 + max((child.depth for child in self.children), default=0)
 
     def _limit_depth(self) -> None:
-        if self.depth > 2 * DEEPEST:  # what is made of rules is deeper than they are
-            raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
+        if self.depth > 2 * MOST_LEVELS:  # what is made of rules is deeper than they are
+            raise RuleError(f"a rule is nested at most {MOST_LEVELS} levels deep")
 
     def map(self, change: "Callable[[Expression], Expression]") -> "Expression":
         """Return the same node with changed children."""
@@ -300,11 +300,12 @@ def make_product(factors: list[Expression]) -> Expression:
 # --- Writing --------------------------------------------------------------------------------------
 
 #: How tightly nodes hold together: those that hold less are put into parentheses.
-_RANKS: dict[type, int] = {
-    Or: 0, And: 1, Not: 2, Comparison: 3, IsIn: 3, IsNull: 3, Sum: 4, Product: 5, Quotient: 5,
-    Negation: 6, Power: 7,
-}  # fmt: skip
-_TIGHTEST = 8
+_LEVELS = (
+    *((Or,), (And,), (Not,), (Comparison, IsIn, IsNull), (Sum,), (Product, Quotient)),
+    *((Negation,), (Power,)),
+)
+_RANKS = {kind: rank for rank, kinds in enumerate(_LEVELS) for kind in kinds}
+_TIGHTEST = len(_LEVELS)
 _BARE = re.compile(r"[^\W\d]\w*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -465,15 +466,13 @@ def parse(text: str) -> Expression:
     >>> print(parse("gross==net+`tax (19 %)`"))
     gross == net + `tax (19 %)`
     """
-    if len(text) > LONGEST:
-        raise RuleError(f"a rule has at most {LONGEST} characters, got {len(text)}")
     parser = _make_parser()
     try:
         found: Expression = parser.parse(text)
     except import_extra("lark", extra="rules", purpose="rules").UnexpectedInput as error:
         raise RuleError(_explain(error, text, parser)) from None
-    if found.depth > DEEPEST:
-        raise RuleError(f"a rule is nested at most {DEEPEST} levels deep")
+    if found.depth > MOST_LEVELS:
+        raise RuleError(f"a rule is nested at most {MOST_LEVELS} levels deep")
     return found
 
 

@@ -23,14 +23,13 @@ from vanishing.rules.expression import RuleError, parse_condition
 from vanishing.rules.rule import Evidence, Rule
 from vanishing.rules.rules import KnownColumn, Rules
 
-FORMAT_VERSION = 1
 #: What stands at the top of a file that is written anew.
-_HEADER = f"""\
+_HEADER = """\
 # Rules of a table. Edit them, and add your own:
 #   [[rule]]
 #   rule = "start <= end"
 # Updates replace rules whose source is "found"; yours, notes and comments are kept.
-format = {FORMAT_VERSION}
+format = {}
 """
 
 
@@ -81,15 +80,13 @@ def read_rules(text: str) -> Rules:
         raise RuleError("the file is nested too deeply") from error
     except ValueError as error:
         raise RuleError(f"it is not a TOML file: {error}") from error
-    version = data.get("format")
+    version, known = data.get("format"), _read_version()
     if type(version) is not int:
-        raise RuleError(
-            f"it is not a file of rules: it should begin with format = {FORMAT_VERSION}"
-        )
-    if version != FORMAT_VERSION:
+        raise RuleError(f"it is not a file of rules: it should begin with format = {known}")
+    if version != known:
         raise RuleError(
             f"its format is {_shorten(version)}, and this version of vanishing reads "
-            f"{FORMAT_VERSION}; use the version that wrote it, or find the rules again with "
+            f"{known}; use the version that wrote it, or find the rules again with "
             "vanishing laws --save"
         )
     try:
@@ -105,9 +102,9 @@ def read_rules(text: str) -> Rules:
             rules.append(_read_rule(given, f"rule-{i + 1}"))
         except RuleError as error:
             raise RuleError(f"{_name_place(text, ['rule', i])}{error}") from error
-    known = tuple(KnownColumn(**each) for each in data.get("column", []))
+    columns = tuple(KnownColumn(**each) for each in data.get("column", []))
     table = data.get("table", {})
-    return Rules(tuple(rules), known, int(table.get("rows", 0)), table.get("threshold"),
+    return Rules(tuple(rules), columns, int(table.get("rows", 0)), table.get("threshold"),
                  table.get("proportional", False), tuple(table.get("unsaid", ())))  # fmt: skip
 
 
@@ -134,6 +131,11 @@ def _make_validator() -> Any:
     jsonschema = import_extra("jsonschema", extra="rules", purpose="files of rules")
     schema = Path(__file__).with_name("rules.schema.json").read_text(encoding="utf-8")
     return jsonschema.Draft202012Validator(json.loads(schema))
+
+
+def _read_version() -> int:
+    version: int = _make_validator().schema["properties"]["format"]["const"]
+    return version
 
 
 def _shorten(value: Any) -> str:
@@ -167,7 +169,7 @@ def write_rules(rules: Rules) -> str:
     content = describe(rules)
     tables = [write_table("table", content["table"])]
     tables += [write_table(name, each) for name in ("rule", "column") for each in content[name]]
-    return "\n".join([_HEADER, *tables])
+    return "\n".join([_HEADER.format(_read_version()), *tables])
 
 
 def write_table(name: str, record: Mapping[str, Any]) -> str:

@@ -14,8 +14,9 @@ from vanishing.laws.check import LEAST
 from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
+from vanishing.laws.search import MOST_TERMS
 from vanishing.rules.expression import (
-    DEEPEST,
+    MOST_LEVELS,
     And,
     Column,
     Comparison,
@@ -33,9 +34,6 @@ from vanishing.rules.expression import (
     make_product,
     make_sum,
 )
-
-#: Terms of a law, at most; products of sums that have more stay as they are.
-MOST_TERMS = 1000
 
 
 class Term(NamedTuple):
@@ -109,7 +107,7 @@ def _expand(node: Expression) -> list[Term] | None:
     number = other[0].coefficient
     if isinstance(node, Quotient) and number:
         return [Term(each.coefficient / number, each.powers) for each in base]
-    is_power = isinstance(node, Power) and number.is_integer() and 0 < number <= DEEPEST
+    is_power = isinstance(node, Power) and number.is_integer() and 0 < number <= MOST_LEVELS
     return _multiply([base] * int(number)) if is_power else None
 
 
