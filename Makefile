@@ -176,7 +176,7 @@ $(VENV)/.created:
 .venv-exports/.installed: pyproject.toml
 	"$(PYTHON)" -m venv --clear .venv-exports
 	@echo "Installing tools that check tables into .venv-exports (takes a minute or more) ..."
-	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= .venv-exports/bin/python -m pip install -qq -e ".[test-exports]"
+	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= .venv-exports/bin/python -m pip install -qq -e ".[test-exports]" "dbt-core<1.11" "dbt-duckdb<1.11"
 	@touch $@
 
 # Later Pythons have no wheels of the lowest versions.
