@@ -14,6 +14,7 @@ from vanishing.app.cli.console import (
     fit_width,
     note,
     say,
+    state,
     working,
 )
 from vanishing.app.cli.options import Output, Reading
@@ -103,18 +104,11 @@ def export_rules(
             _write(str(place), content)
     else:
         (content,) = export.files.values()
-        if out != tables.PIPE or not wanted_json():
+        if out != tables.PIPE or not state.json:
             _write(out, content)
     shown = {} if target in ("excel", "dbt") else {"text": export.text}
     return {"target": target, "out": out, "files": list(export.files),
             "unsaid": list(export.unsaid)} | shown  # fmt: skip
-
-
-def wanted_json() -> bool:
-    """Say whether standard output is for JSON."""
-    from vanishing.app.cli.console import state
-
-    return state.json
 
 
 def _write(path: str, content: str | bytes) -> None:
