@@ -32,7 +32,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest lint audit house docs dist bench fuzz kills soak load coverage mutation matrix reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest test-exports lint audit house docs dist bench fuzz kills soak load coverage mutation matrix reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -66,6 +66,9 @@ test-newest: .venv-newest/.installed  ## run the tests with the newest versions 
 
 test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions that pyproject.toml allows
 	$(ONE_THREAD) .venv-lowest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow and not gpu" $(PYTEST_ARGS)
+
+test-exports: .venv-exports/.installed  ## run exported rules in dbt, pandera, pointblank and Great Expectations
+	$(ONE_THREAD) .venv-exports/bin/python -m pytest tests/rules/test_exports.py $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types, layers, workflow files and changelog fragments
 	$(BIN)/ruff check
@@ -134,7 +137,7 @@ clean:  ## remove caches and built files, keep environments
 	find . -name '.venv*' -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean  ## the same, and environments
-	rm -rf $(VENV) .venv-audit .venv-newest .venv-lowest
+	rm -rf $(VENV) .venv-audit .venv-newest .venv-lowest .venv-exports
 
 # One stamp for each set of extras; demo installs no torch, so that it is quick.
 $(VENV)/.installed-demo: EXTRAS := cli,web
@@ -168,6 +171,12 @@ $(VENV)/.created:
 	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= \
 	  .venv-newest/bin/python -m pip install -qq -e ".[test-without-torch]"
 	@.venv-newest/bin/python -m pip list | awk 'tolower($$1) ~ $(SHOWN)'
+	@touch $@
+
+.venv-exports/.installed: pyproject.toml
+	"$(PYTHON)" -m venv --clear .venv-exports
+	@echo "Installing tools that check tables into .venv-exports (takes a minute or more) ..."
+	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= .venv-exports/bin/python -m pip install -qq -e ".[test-exports]" "dbt-core<1.11" "dbt-duckdb<1.11"
 	@touch $@
 
 # Later Pythons have no wheels of the lowest versions.

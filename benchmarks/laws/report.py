@@ -24,12 +24,15 @@ def describe(seed: int) -> dict[str, Any]:
     return described | {"seed": seed}
 
 
-def write(name: str, title: str, about: str, record: dict[str, Any], parts: Sequence[str]) -> None:
-    """Write NAME_results.json and NAME_results.md beside this file."""
-    (HERE / f"{name}_results.json").write_text(json.dumps(record, indent=1) + "\n")
+def write(
+    name: str, title: str, about: str, record: dict[str, Any], parts: Sequence[str],
+    folder: Path = HERE,
+) -> None:  # fmt: skip
+    """Write NAME_results.json and NAME_results.md into a folder, by default beside this file."""
+    (folder / f"{name}_results.json").write_text(json.dumps(record, indent=1) + "\n")
     described = [f"{key}: {value}  " for key, value in record["machine"].items()]
     text = "\n\n".join([f"# {title}", about.strip(), "\n".join(described), *parts])
-    (HERE / f"{name}_results.md").write_text(text + "\n")
+    (folder / f"{name}_results.md").write_text(text + "\n")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

@@ -2,7 +2,8 @@
 
 A missing cell makes what is computed from it unknown, as NULL does in SQL: a comparison with it is
 neither true nor false, and ``false and unknown`` is false. What is undefined in numbers, such as
-the logarithm of -1 or a division by zero, is not unknown: a rule that needs it is broken.
+the logarithm of -1, a division by zero or an overflow, is not unknown: a comparison with it is
+false, so that a rule that needs it is broken.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -170,7 +171,10 @@ def _compare(node: Comparison, columns: Columns) -> Cells:
         for each in parts:
             _refuse_unordered(node, each)
     left, right = (each.values for each in parts)
-    return Cells(np.asarray(_COMPARE[node.operator](left, right), dtype=bool), _all_known(parts))
+    kept = np.asarray(_COMPARE[node.operator](left, right), dtype=bool)
+    if not _is_text(parts[0]):
+        kept = kept & np.isfinite(left) & np.isfinite(right)
+    return Cells(kept, _all_known(parts))
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

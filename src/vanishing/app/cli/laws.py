@@ -19,6 +19,7 @@ from vanishing.app.cli.console import (
     state,
     working,
 )
+from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
     OPTIONS,
     OUTPUT,
@@ -266,6 +267,9 @@ def check(
     if len(data) > 1:
         return _check_tables(data, asked, output, reading)
     (path,) = data
+    if asked.rules and not asked.annotate and is_pushed_down(path):
+        limit = asked.max_broken or ("0" if asked.fail_on_broken else None)
+        return check_large_file(path, asked.rules, limit, output)
     formulas = None
     if not (asked.rules or asked.annotate):
         formulas = _check_formulas(path, asked, output, reading)

@@ -16,6 +16,7 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
+from vanishing.app.cli.exports import RULE_TARGETS, Dialect, RuleTarget, Wanted, export_rules
 from vanishing.app.cli.options import (
     OPTIONS,
     OUTPUT,
@@ -173,7 +174,7 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
 # --- ``vanishing export``: equations for other programs -------------------------------------------
 
 System = Literal["macaulay2", "singular", "cocoa", "oscar", "sage"]
-Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System]
+Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System, RuleTarget]
 #: Computer algebra systems.
 SYSTEMS = get_args(System)
 
@@ -194,7 +195,25 @@ class Exporting(Chosen):
         OPTIONS,
         metavar="TABLE",
         help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
-        "exact ones on its numbers as they are written (rational, computer algebra).",
+        "exact ones on its numbers as they are written (rational, computer algebra). Of rules, the "
+        "table that they are for: its digits and columns of text count (excel: it is written).",
+    )
+    dialect: Dialect = option(
+        OPTIONS,
+        "--dialect",
+        default="duckdb",
+        metavar="NAME",
+        help=f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
+    )
+    table: str | None = option(
+        OPTIONS, "--table", metavar="NAME", help="Table that the SQL is about."
+    )
+    key: str | None = option(
+        OPTIONS,
+        "--key",
+        metavar="COLUMN",
+        help="Column that tells the rows and their order (sql, dbt); rules about the row before "
+        "need it.",
     )
     out: str = option(
         OUTPUT,
@@ -221,6 +240,7 @@ def export(
     """Write equations as SymPy, LaTeX, Python, C or ONNX.
 
     Or as an ideal for a computer algebra system: Macaulay2, Singular, CoCoA, OSCAR or Sage.
+    A file of rules is written for tools that check tables: SQL, dbt, pandera and others.
 
     Equations of a table are those that fit finds in it. With a table, SymPy, LaTeX and ideals are
     as short as the noise of the points allows.
@@ -230,6 +250,13 @@ def export(
     from vanishing.app.cli import models, tables
 
     out, points = asked.out, asked.points
+    if target in RULE_TARGETS:
+        wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
+        tables.check_outputs([None if target == "dbt" else out], [model, points])
+        record = export_rules(model, cast(RuleTarget, target), wanted_rules, points, out, reading)
+        if json:
+            emit(record)
+        return
     if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
         raise UsageError("an ONNX graph is not text; name a file with --out")
     if target == "rational" and points is None:

@@ -1,0 +1,280 @@
+"""Rules for tools that check frames: pandas, pandera, pointblank, Great Expectations and others."""
+
+import json
+from collections.abc import Callable, Collection
+from functools import reduce
+from typing import Any
+
+from vanishing.rules.export.printer import Notation, Printer
+from vanishing.rules.export.sql import (
+    Dialect,
+    Export,
+    SqlPrinter,
+    quote,
+    write_each,
+    write_unsaid,
+)
+from vanishing.rules.expression import Previous, RuleError
+from vanishing.rules.file import describe_rule
+from vanishing.rules.rules import Rules
+
+# --- Python ---------------------------------------------------------------------------------------
+
+#: The cell of another row; part of generated code that needs it.
+_OTHER_ROW = '''
+
+def other_row(df, column, step, by, order, start):
+    """Return the cells of the row before (step 1) or after (-1), by groups and in an order."""
+    keys = []
+    for name, part in by:
+        key = df[name]
+        if part == "cycle":
+            falls = (key.dropna().diff() < 0).cumsum()
+            key = falls.reindex(df.index)
+        elif part:
+            patterns = {"year": r"(?<!\\d)(\\d{4})(?!\\d)", "month": r"^(\\d{4}-\\d\\d)-\\d\\d"}
+            key = key.astype("string").str.extract(patterns[part])[0]
+        keys.append(key)
+    known = np.logical_and.reduce([each.notna() for each in keys] or [np.ones(len(df), dtype=bool)])
+    if order:
+        known &= df[order].notna()
+        column = column.loc[df[order].sort_values(kind="stable").index]
+    column = column[pd.Series(known, df.index).reindex(column.index)]
+    groups = [each.reindex(column.index) for each in keys]
+    grouped = column.groupby(groups) if groups else column
+    shifted = grouped.shift(step, fill_value=0.0) if start else grouped.shift(step)
+    return shifted.reindex(df.index, fill_value=0.0 if start else None)
+'''
+
+
+def _fold(function: str) -> Callable[[list[str]], str]:
+    return lambda parts: reduce(lambda a, b: f"{function}({a}, {b})", parts)
+
+
+_PYTHON = {
+    "abs": "np.abs({})", "log": "np.log({})", "coalesce": "{}.fillna({})",
+    "quotient": "({} / {})", "power": "({} ** {})", "root": "np.sqrt({})", "defined": "{1}",
+    "floor": "np.floor({})", "sign": "np.sign({})",
+}  # fmt: skip
+
+
+def _make_python(rules: Rules) -> Notation:
+    zeros = {each.name for each in rules.columns if each.blank_is_zero}
+
+    def write_number(name: str) -> str:
+        return f"df[{name!r}].astype(float)"
+
+    def write_previous(node: Previous) -> str:
+        cells = write_number(node.column) + ".fillna(0.0)" * (node.column in zeros)
+        return (
+            f"other_row(df, {cells}, {node.step}, {list(node.by)!r}, {node.order!r}, "
+            f"{node.starts_at_zero})"
+        )
+
+    return Notation(
+        lambda name: f"df[{name!r}]", write_number, repr, _PYTHON,
+        {"min": _fold("np.minimum"), "max": _fold("np.maximum")},
+        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
+        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
+        known="{}.notna()", unknown="{}.isna()", negated="~{}",
+        is_in=lambda cell, values: f"{cell}.isin([{', '.join(values)}])",
+        sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
+        previous=write_previous,
+    )  # fmt: skip
+
+
+def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return Python code with a function of a frame for each rule: which rows break it.
+
+    Parameters
+    ----------
+    rules : Rules
+    texts : collection of str
+        Columns of text.
+
+    Returns
+    -------
+    Export
+        ``BROKEN`` in the code holds the functions, by the id of the rule.
+    """
+    said, unsaid = write_each(Printer(_make_python(rules), rules, texts), rules)
+    code = write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
+    if any("other_row(" in broken for _, broken in said):
+        code += _OTHER_ROW
+    for k, (rule, broken) in enumerate(said, 1):
+        doc = f"Say which rows break {rule}"
+        code += f"\n\ndef broken_{k}(df):\n    {doc!r}\n    return {broken}\n"
+    listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
+    return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
+
+
+def to_pandera(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return Python code of a pandera schema; parameters are those of ``to_pandas``.
+
+    Returns
+    -------
+    Export
+        ``schema`` in the code is the schema. Failure cases of its checks are the broken rows.
+    """
+    written = to_pandas(rules, texts=texts)
+    said = [rule for rule in rules if not _is_unsaid(rule.id, written)]
+    names = dict.fromkeys(name for rule in said for name in rule.columns)
+    columns = "".join(f"        {name!r}: pa.Column(nullable=True),\n" for name in names)
+    code = written.text + (
+        "\n\ndef keep(broken):\n    return lambda df: ~broken(df)\n\n\n"
+        f"schema = pa.DataFrameSchema(\n    {{\n{columns}    }},\n"
+        "    checks=[pa.Check(keep(each), name=rule, error=each.__doc__) "
+        "for rule, each in BROKEN.items()],\n)\n"
+    )
+    return Export({"schema.py": _import(code, "import pandera.pandas as pa")}, written.unsaid)
+
+
+def to_pointblank(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return Python code of a validation by pointblank; parameters are those of ``to_pandas``.
+
+    Returns
+    -------
+    Export
+        ``validate(df)`` in the code runs the validation, with a step for each rule.
+    """
+    written = to_pandas(rules, texts=texts)
+    code = written.text + (
+        "\n\ndef validate(df):\n    validation = pb.Validate(df)\n"
+        "    for rule, broken in BROKEN.items():\n"
+        "        validation = validation.col_vals_expr(\n"
+        "            expr=lambda df, broken=broken: ~broken(df),\n"
+        '            brief=f"{rule}: {broken.__doc__}".replace("{", "(").replace("}", ")"),\n'
+        "        )\n    return validation.interrogate()\n"
+    )
+    return Export({"validation.py": _import(code, "import pointblank as pb")}, written.unsaid)
+
+
+def _import(code: str, line: str) -> str:
+    return code.replace("import pandas as pd\n", f"import pandas as pd\n{line}\n", 1)
+
+
+def _is_unsaid(name: str, export: Export) -> bool:
+    return any(each.startswith(f"{name} (") for each in export.unsaid)
+
+
+# --- Tools that run SQL ---------------------------------------------------------------------------
+
+
+def _write_where(
+    rules: Rules, dialect: Dialect, texts: Collection[str]
+) -> tuple[list[tuple[Any, str]], tuple[str, ...]]:
+    return write_each(SqlPrinter(rules, dialect, None, texts), rules)
+
+
+def to_great_expectations(
+    rules: Rules, table: str, dialect: Dialect = "sqlite", *, texts: Collection[str] = ()
+) -> Export:
+    """Return a suite of Great Expectations as JSON: a query of unexpected rows for each rule.
+
+    The queries run in the database of the batch; parameters are those of ``to_sql``.
+
+    Returns
+    -------
+    Export
+    """
+    said, unsaid = _write_where(rules, dialect, texts)
+    expectations = [
+        {
+            "type": "unexpected_rows_expectation",
+            "kwargs": {
+                "unexpected_rows_query": "SELECT * FROM {batch} WHERE "
+                + broken.replace("{", "{{").replace("}", "}}")
+            },
+            "meta": {"rule": rule.id, "says": str(rule)},
+        }
+        for rule, broken in said
+    ]
+    suite = {"name": table, "expectations": expectations, "meta": {"not said": list(unsaid)}}
+    return Export({"suite.json": json.dumps(suite, indent=2) + "\n"}, unsaid)
+
+
+def to_soda(
+    rules: Rules, table: str, dialect: Dialect = "duckdb", *, texts: Collection[str] = ()
+) -> Export:
+    """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``.
+
+    Returns
+    -------
+    Export
+    """
+    said, unsaid = _write_where(rules, dialect, texts)
+    text = write_unsaid(unsaid, "#") + f"checks for {json.dumps(table)}:\n"
+    for rule, broken in said:
+        query = f"SELECT * FROM {quote(table)} WHERE {broken}"
+        text += f"  - failed rows:\n      name: {json.dumps(f'{rule.id}: {rule}')}\n"
+        text += f"      fail query: {json.dumps(query)}\n"
+    return Export({"checks.yml": text}, unsaid)
+
+
+# --- R and JSON -----------------------------------------------------------------------------------
+
+_R = {
+    "abs": "abs({})", "log": "log({})", "coalesce": "ifelse(is.na({0}), {1}, {0})",
+    "quotient": "({} / {})", "power": "({}^{})", "root": "sqrt({})", "defined": "{1}",
+    "floor": "floor({})", "sign": "sign({})",
+}  # fmt: skip
+
+
+def _quote_r(text: str, mark: str) -> str:
+    """Write a text or a name in R."""
+    if "\0" in text:
+        raise RuleError("texts with the character of the number 0 do not exist in R")
+    escaped = "".join(
+        f"\\{c}" if c in ("\\", mark) else c if c.isprintable() else f"\\U{{{ord(c):x}}}"
+        for c in text
+    )
+    return f"{mark}{escaped}{mark}"
+
+
+def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return rules of R's package ``validate``; parameters are those of ``to_pandas``.
+
+    Returns
+    -------
+    Export
+    """
+
+    def call(function: str) -> Callable[[list[str]], str]:
+        return lambda parts: f"{function}({', '.join(parts)})"
+
+    def write_cell(name: str) -> str:
+        return _quote_r(name, "`")
+
+    notation = Notation(
+        write_cell, write_cell, lambda text: _quote_r(text, '"'), _R,
+        {"min": call("pmin"), "max": call("pmax")},
+        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
+        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
+        known="!is.na({})", unknown="is.na({})", negated="!({})",
+        is_in=lambda cell, values: f"{cell} %in% c({', '.join(values)})",
+        sure="(({}) %in% TRUE)", unsure="!(({}) %in% TRUE)",
+        guard="(!(({}) %in% TRUE) | {})",
+    )  # fmt: skip
+    said, unsaid = write_each(Printer(notation, rules, texts), rules)
+    lines = ",\n".join(f"  {_quote_r(rule.id, '`')} = !({broken})" for rule, broken in said)
+    text = write_unsaid(unsaid, "#") + f"rules <- validate::validator(\n{lines}\n)\n"
+    return Export({"rules.R": text}, unsaid)
+
+
+def to_json(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return rules as JSON: as in a file of rules, with the conditions that decide.
+
+    Returns
+    -------
+    Export
+    """
+    records, unsaid = [], list(rules.unsaid)
+    for rule in rules:
+        record = describe_rule(rule) | {"columns": list(rule.columns)}
+        if rule.kind == "total":
+            unsaid.append(f"{rule.id} ({rule}): total rows are not decided row by row")
+        else:
+            record["condition"] = str(rules.condition(rule, texts))
+        records.append(record)
+    content = {"rules": records, "not said": unsaid}
+    return Export({"rules.json": json.dumps(content, indent=2) + "\n"}, tuple(unsaid))

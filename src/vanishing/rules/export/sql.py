@@ -1,0 +1,332 @@
+"""Rules as SQL: a query of the broken rows, CHECK constraints, and tests of dbt."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from vanishing.laws.derived import CYCLE
+from vanishing.rules.export.printer import Notation, Printer
+from vanishing.rules.expression import Previous, RuleError
+from vanishing.rules.rule import Rule
+from vanishing.rules.rules import Rules
+
+Dialect = Literal["duckdb", "sqlite", "postgresql"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """Rules in the language of another tool.
+
+    Parameters
+    ----------
+    files : dict of str to str or bytes
+        Content of the files, by name.
+    unsaid : tuple of str
+        Rules that the tool cannot say, each with the reason; they also stand in the files.
+    """
+
+    files: dict[str, Any]
+    unsaid: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The content of the first file."""
+        return str(next(iter(self.files.values())))
+
+
+def quote(name: str) -> str:
+    """Write the name of a column or a table in SQL."""
+    if "\0" in name:
+        raise RuleError("names with the character of the number 0 do not exist in SQL")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Write a text in SQL."""
+    if "\0" in text:
+        raise RuleError("texts with the character of the number 0 do not exist in SQL")
+    return "'" + text.replace("'", "''") + "'"
+
+
+def write_comment(text: str, sign: str = "--") -> str:
+    """Write a text as a comment, which it cannot leave by a line of its own."""
+    return "\n".join(
+        f"{sign} {line}" for line in re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]", text)
+    )
+
+
+def _propagate(function: str) -> Callable[[list[str]], str]:
+    """Return a function of numbers that is NULL if one of them is."""
+
+    def write(parts: list[str]) -> str:
+        unknown = " OR ".join(f"{each} IS NULL" for each in parts)
+        return f"CASE WHEN {unknown} THEN NULL ELSE {function}({', '.join(parts)}) END"
+
+    return write
+
+
+def _call(function: str) -> Callable[[list[str]], str]:
+    return lambda parts: f"{function}({', '.join(parts)})"
+
+
+_FUNCTIONS = {
+    "abs": "ABS({})", "log": "CASE WHEN {0} > 0 THEN LN({0}) END",
+    "coalesce": "COALESCE({}, {})", "quotient": "({} / NULLIF({}, 0))", "power": "POWER({}, {})",
+    "root": "CASE WHEN {0} >= 0 THEN SQRT({0}) END", "defined": "CASE WHEN {} THEN {} END",
+    "sign": "SIGN({})",
+}  # fmt: skip
+_LISTS = {"min": _propagate("LEAST"), "max": _propagate("GREATEST")}
+#: Number of a year in a text, for dialects with regular expressions; part of a format.
+_YEAR = "(?:^|[^0-9])([0-9]{{4}})(?:$|[^0-9])"
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """What a dialect calls things."""
+
+    double: str
+    year: str
+    lists: Any = field(default_factory=lambda: _LISTS)
+    floor: str = "FLOOR({})"
+    guarding: str = ""
+
+
+_DIALECTS: dict[str, _Symbols] = {
+    "duckdb": _Symbols(
+        "DOUBLE", f"NULLIF(REGEXP_EXTRACT(CAST({{}} AS VARCHAR), '{_YEAR}', 1), '')"
+    ),
+    "sqlite": _Symbols(
+        "REAL", "CASE WHEN {0} LIKE '____-__-__%' THEN SUBSTR({0}, 1, 4) END",
+        {"min": _call("MIN"), "max": _call("MAX")},
+        # Great Expectations replaces FLOOR by a function that fails for large numbers, which are
+        # whole.
+        f"CASE WHEN {{0}} < {2**53} THEN CAST({{0}} AS INTEGER) ELSE {{0}} END",
+    ),
+    "postgresql": _Symbols(
+        "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR}')",
+        guarding="CAST({} AS NUMERIC)",
+    ),
+}  # fmt: skip
+_MONTH = (
+    "CASE WHEN CAST({0} AS VARCHAR) LIKE '____-__-__%' THEN SUBSTR(CAST({0} AS VARCHAR), 1, 7) END"
+)
+
+
+class SqlPrinter(Printer):
+    """Writes conditions in SQL; cells of other rows are columns of windows.
+
+    Parameters
+    ----------
+    rules : Rules
+    dialect : str
+    key : str, optional
+        Column that tells the rows and their order; without it, cells of other rows are not said.
+    texts : collection of str
+        Columns of text.
+    """
+
+    def __init__(
+        self, rules: Rules, dialect: Dialect, key: str | None = None, texts: Collection[str] = ()
+    ) -> None:
+        if dialect not in _DIALECTS:
+            raise ValueError(f"dialect must be one of {', '.join(_DIALECTS)}, got {dialect!r}")
+        self.symbols = symbols = _DIALECTS[dialect]
+        self.key = key
+        self.windows: dict[str, str] = {}
+        self.zeros = {each.name for each in rules.columns if each.blank_is_zero}
+
+        def write_number(name: str) -> str:
+            return f"CAST({quote(name)} AS {symbols.double})"
+
+        notation = Notation(
+            quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
+            {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
+            previous=None if key is None else self._write_window,
+            guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
+            if symbols.guarding else None,
+        )  # fmt: skip
+        super().__init__(notation, rules, texts)
+
+    def _write_window(self, node: Previous) -> str:
+        keys = [*(self._write_key(name, part) for name, part in node.by)]
+        order = [quote(node.order)] if node.order else []
+        is_known = " AND ".join(f"{each} IS NOT NULL" for each in [*keys, *order])
+        cell = quote(node.column)
+        if node.column in self.numbers:
+            cell = self.notation.number(node.column)
+            if node.column in self.zeros:
+                cell = f"COALESCE({cell}, 0.0)"
+        default = ", 1, 0.0" if node.starts_at_zero else ""
+        groups = [*keys, *([f"({is_known})"] if is_known else [])]
+        partition = f"PARTITION BY {', '.join(groups)} " if groups else ""
+        assert self.key is not None
+        function = "LAG" if node.step == 1 else "LEAD"
+        window = (
+            f"{function}({cell}{default}) OVER ({partition}"
+            f"ORDER BY {', '.join([*order, quote(self.key)])})"
+        )
+        if is_known:
+            outside = " ELSE 0.0" if node.starts_at_zero else ""
+            window = f"CASE WHEN {is_known} THEN {window}{outside} END"
+        return self.windows.setdefault(window, quote(f"other row {len(self.windows) + 1}"))
+
+    def _write_key(self, name: str, part: str) -> str:
+        if part == CYCLE:
+            raise RuleError(f"rows of groups that begin where {name} falls cannot be said")
+        form = {"": "{}", "year": self.symbols.year, "month": _MONTH}[part]
+        return form.format(quote(name))
+
+    def write_source(self, table: str) -> str:
+        """Write a table with the cells of other rows that were written so far."""
+        if not self.windows:
+            return table
+        windows = ", ".join(f"{window} AS {name}" for window, name in self.windows.items())
+        return f"(SELECT *, {windows} FROM {table}) AS with_other_rows"
+
+
+def write_each(printer: Printer, rules: Rules) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
+    """Write where each rule is broken, and name the rules that cannot be written."""
+    said, unsaid = [], []
+    for rule in rules:
+        try:
+            said.append((rule, printer.write_broken(rule)))
+        except RuleError as error:
+            unsaid.append(f"{rule.id} ({rule}): {error}")
+    return said, (*unsaid, *rules.unsaid)
+
+
+def write_unsaid(unsaid: Collection[str], sign: str = "--") -> str:
+    """Write the rules that are not said as comments."""
+    return "".join(write_comment(f"not said: {each}", sign) + "\n" for each in unsaid)
+
+
+def _write_queries(
+    rules: Rules, table: str, dialect: Dialect, key: str | None, texts: Collection[str]
+) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
+    """Write a query of the rows that break each rule."""
+    queries: list[tuple[Rule, str]] = []
+    unsaid: list[str] = []
+    for rule in rules:
+        printer = SqlPrinter(rules, dialect, key, texts)
+        said, missing = write_each(printer, replace(rules, rules=(rule,), unsaid=()))
+        unsaid += missing
+        what = "*" if key is None else quote(key)
+        for _, broken in said:
+            source = printer.write_source(table)
+            queries.append(
+                (
+                    rule,
+                    f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}",
+                )
+            )
+    return queries, (*unsaid, *rules.unsaid)
+
+
+def to_sql(
+    rules: Rules,
+    table: str,
+    dialect: Dialect = "duckdb",
+    *,
+    key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:
+    """Return a query of the rows that break rules: the id of the rule, and the key of the row.
+
+    Parameters
+    ----------
+    rules : Rules
+        Adapted to the table (``Rules.adapt``), they name the same rows as ``Laws.check`` does.
+    table : str
+        Its name, which is quoted.
+    dialect : {"duckdb", "sqlite", "postgresql"}
+    key : str, optional
+        Column that tells the rows and their order. By default, the query returns whole rows, and
+        rules about the row before are not said, since rows of tables do not have an order.
+    texts : collection of str
+        Columns of text.
+
+    Returns
+    -------
+    Export
+
+    Examples
+    --------
+    >>> from vanishing.rules import Rule, Rules, parse
+    >>> from vanishing.rules.export import to_sql
+    >>> rules = Rules((Rule("dates", parse("start <= end")),))
+    >>> print(to_sql(rules, "orders", key="id").text)
+    SELECT 'dates' AS rule, "id"
+    FROM "orders"
+    WHERE "start" > "end";
+    <BLANKLINE>
+    """
+    queries, unsaid = _write_queries(rules, quote(table), dialect, key, texts)
+    text = "\nUNION ALL\n".join(
+        write_comment(str(rule)) * (len(queries) > 1) + "\n" * (len(queries) > 1) + query
+        for rule, query in queries
+    )
+    body = f"{text};\n" if queries else write_comment("no rule can be said") + "\n"
+    return Export({"broken.sql": write_unsaid(unsaid) + body}, unsaid)
+
+
+def to_constraints(
+    rules: Rules, table: str, dialect: Dialect = "duckdb", *, texts: Collection[str] = ()
+) -> Export:
+    """Return CHECK constraints, which refuse rows that break a rule.
+
+    For PostgreSQL they are added to the table; DuckDB and SQLite take them in CREATE TABLE only.
+    Constraints see one row alone, so rules about other rows are not said. Parameters are those of
+    ``to_sql``.
+
+    Returns
+    -------
+    Export
+    """
+    said, unsaid = write_each(SqlPrinter(rules, dialect, None, texts), rules)
+    lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
+    if dialect == "postgresql":
+        body = "".join(f"ALTER TABLE {quote(table)} ADD {line};\n" for line in lines)
+    else:
+        body = write_comment("put these behind the columns of CREATE TABLE") + "\n"
+        body += ",\n".join(lines) + "\n"
+    return Export({"constraints.sql": write_unsaid(unsaid) + body}, unsaid)
+
+
+def to_dbt(
+    rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:  # fmt: skip
+    """Return tests of dbt: a query for each rule, and their descriptions in ``schema.yml``.
+
+    ``table`` is a model; parameters are those of ``to_sql``.
+
+    Returns
+    -------
+    Export
+    """
+    import json
+
+    model = f"{{{{ ref({json.dumps(table)}) }}}}"
+    place = "a table that dbt names"
+    queries, unsaid = _write_queries(rules, quote(place), dialect, key, texts)
+    files: dict[str, Any] = {}
+    described = ["version: 2", "data_tests:"]
+    for k, (rule, query) in enumerate(queries, 1):
+        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)
+        name = name if f"tests/{name}.sql" not in files else f"{name}_{k}"
+        # Names of columns may hold what dbt takes for its own.
+        parts = query.split(quote(place))
+        raw = [_escape_jinja(part) for part in parts]
+        files[f"tests/{name}.sql"] = model.join(raw) + "\n"
+        described += [
+            f"  - name: {name}",
+            f"    description: {json.dumps(_escape_jinja(str(rule)))}",
+        ]
+    schema = write_unsaid(unsaid, "#") + "\n".join(described if queries else described[:1]) + "\n"
+    return Export({"tests/schema.yml": schema, **files}, unsaid)
+
+
+def _escape_jinja(text: str) -> str:
+    """Write a text that Jinja leaves as it is."""
+    return re.sub(r"\{(?=[{%#])|(?<=[}%#])\}", lambda match: f"{{{{ '{match.group()}' }}}}", text)

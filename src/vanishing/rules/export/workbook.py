@@ -1,0 +1,140 @@
+"""A table and its rules as an Excel workbook that marks broken rows itself."""
+
+import io
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import import_extra
+from vanishing.equations.text import count_decimals
+from vanishing.rules.export.printer import Notation, Printer
+from vanishing.rules.export.sql import Export, write_each
+from vanishing.rules.expression import Column, Comparison, Previous, RuleError
+from vanishing.rules.rule import Rule
+from vanishing.rules.rules import Rules
+
+_EXCEL = {
+    "abs": "ABS({})", "log": "LN({})", "coalesce": "IF(ISBLANK({0}),{1},{0})",
+    "quotient": "({}/{})", "power": "POWER({},{})", "root": "SQRT({})", "defined": "{1}",
+    "floor": "INT({})", "sign": "SIGN({})",
+}  # fmt: skip
+
+
+def _make_notation(columns: list[str], row: int) -> Notation:
+    """Return how a row is written, which is numbered from 1 as in Excel."""
+    utility: Any = import_extra("xlsxwriter.utility", extra="excel", purpose="a workbook")
+    letters = {name: utility.xl_col_to_name(j) for j, name in enumerate(columns)}
+
+    def write_cell(name: str, other: int = row) -> str:
+        if name not in letters:
+            raise RuleError(f"the table does not have the column {name!r}")
+        return f"${letters[name]}{other}"
+
+    def write_previous(node: Previous) -> str:
+        if node.by or node.order:
+            raise RuleError("rows before in a group or in another order cannot be said")
+        cell = write_cell(node.column, row - node.step)
+        return f"N({cell})" if node.starts_at_zero else cell
+
+    def call(function: str) -> Any:
+        return lambda parts: f"{function}({','.join(parts)})"
+
+    return Notation(
+        write_cell, write_cell, lambda text: '"' + text.replace('"', '""') + '"', _EXCEL,
+        {"min": call("MIN"), "max": call("MAX")},
+        {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
+        both=call("AND"), either=call("OR"), known="NOT(ISBLANK({}))", unknown="ISBLANK({})",
+        is_in=lambda cell, values: call("OR")([f"{cell}={each}" for each in values]),
+        sure="IFERROR({},FALSE)", unsure="NOT(IFERROR({},FALSE))",
+        guard="IFERROR(IF({},{},TRUE),TRUE)", false="FALSE()", previous=write_previous,
+        negated="NOT({})",
+    )  # fmt: skip
+
+
+def to_excel(
+    rules: Rules, frame: Any, *, texts: Collection[str] = (), formulas: bool = False
+) -> Export:
+    """Return a workbook with the table; cells of rows that break a rule are marked.
+
+    The marks are conditional formats of the columns of each rule: they change as cells do. A second
+    sheet lists the rules. Excel compares texts without regard to capitals.
+
+    Parameters
+    ----------
+    rules : Rules
+    frame : pandas.DataFrame
+    texts : collection of str
+        Columns of text.
+    formulas : bool
+        Whether columns that a rule computes, as in gross == net + tax, hold formulas in the rows
+        that keep the rule.
+
+    Returns
+    -------
+    Export
+    """
+    xlsxwriter = import_extra("xlsxwriter", extra="excel", purpose="writing a workbook")
+    names = [str(name) for name in frame.columns]
+    said, unsaid = write_each(Printer(_make_notation(names, 2), rules, texts), rules)
+    content = io.BytesIO()
+    # Cells and names are data: texts that begin with = are not formulas.
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(content, options) as book:
+        sheet, listed = book.add_worksheet("Table"), book.add_worksheet("Rules")
+        sheet.freeze_panes(1, 0)
+        computed = _list_formulas(rules, frame, names, texts) if formulas else {}
+        for j, name in enumerate(names):
+            sheet.write_string(0, j, name)
+            for i, cell in enumerate(frame.iloc[:, j].tolist()):
+                if (i, name) in computed:
+                    sheet.write_formula(i + 1, j, computed[i, name], None, cell)
+                elif isinstance(cell, (int, float)) and cell == cell:
+                    sheet.write_number(i + 1, j, cell)
+                elif cell is not None and cell == cell:
+                    sheet.write_string(i + 1, j, str(cell))
+        mark = book.add_format({"bg_color": "#F8B4AB"})
+        for rule, broken in said:
+            for name in rule.columns:
+                place = names.index(name)
+                about = {"type": "formula", "criteria": f"={broken}", "format": mark}
+                sheet.conditional_format(1, place, max(len(frame), 1), place, about)
+        lines = [(rule.id, str(rule), rule.note) for rule, _ in said]
+        lines += [("not said", each, "") for each in unsaid]
+        for i, line in enumerate([("Rule", "What it says", "Note"), *lines]):
+            for j, text in enumerate(line):
+                listed.write_string(i, j, text)
+    return Export({"table.xlsx": content.getvalue()}, unsaid)
+
+
+def _list_formulas(
+    rules: Rules, frame: Any, names: list[str], texts: Collection[str]
+) -> dict[tuple[int, str], str]:
+    """Write the formulas of computed cells, by the row and the name of the column."""
+    units = {each.name: each.unit for each in rules.columns}
+    found: dict[tuple[int, str], str] = {}
+    computed: set[str] = set()
+    for rule in rules:
+        target = _find_target(rule)
+        if target is None or computed & {target, *rule.columns}:
+            continue  # cells would be computed from each other
+        computed.add(target)
+        assert isinstance(rule.expression, Comparison)
+        broken, known = rules.find_broken(rule, frame)
+        decimals = count_decimals(units.get(target) or 0.0)
+        for row in np.flatnonzero(known & ~broken).tolist():
+            printer = Printer(_make_notation(names, row + 2), rules, texts)
+            text = printer.write_number(rule.expression.right)
+            text = text if decimals is None else f"ROUND({text},{decimals})"
+            found[row, target] = f"={text}"
+    return found
+
+
+def _find_target(rule: Rule) -> str | None:
+    """Return the column that a rule computes from others."""
+    node = rule.expression
+    if rule.where is not None or not isinstance(node, Comparison) or node.operator != "==":
+        return None
+    if not isinstance(node.left, Column) or node.left.name in node.right.columns:
+        return None
+    return node.left.name

@@ -1,0 +1,275 @@
+"""Exported rules name the same rows in the tools that they are written for."""
+
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+
+import duckdb
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from benchmarks.rules import engines
+from benchmarks.rules.agreement import compare
+from benchmarks.rules.tables import list_tables, list_versions
+from tests.support.hostile import HOSTILE_NAMES
+
+from vanishing import discover
+from vanishing.rules import Rule, Rules, parse
+from vanishing.rules.export import (
+    to_constraints,
+    to_dbt,
+    to_excel,
+    to_json,
+    to_soda,
+    to_sql,
+    to_validate,
+)
+from vanishing.rules.export.pushdown import LargeFile, describe_sample
+
+#: Some of each kind that ``benchmarks.rules.agreement`` compares all of.
+TABLES = [
+    "I.8.14, noise 0.0",
+    "wrong 1",
+    "running balance by account 0",
+    "subtotals 0",
+    "invoices 0",
+    "power law 0",
+]
+NOT_HERE = {"pandera", "pointblank", "great_expectations"}
+OTHERS = [
+    pytest.param(name, marks=[
+        pytest.mark.skipif(
+            find_spec(name) is None, reason=f"needs {name}, which make test-exports installs"
+        ),
+        # What these tools import and call is theirs.
+        pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    ])
+    for name in sorted(NOT_HERE)
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def postgresql():
+    if engines.find_postgresql() is None:
+        pytest.skip("needs Debian's package postgresql")
+    with engines.start_postgresql() as run:
+        yield run
+
+
+@pytest.fixture
+def run(request):
+    """The tool of a parameter: given a table and rules, it names the broken rows."""
+    if request.param == "PostgreSQL":
+        return request.getfixturevalue("postgresql")
+    return engines.list_tools()[request.param]
+
+
+every_tool = pytest.mark.parametrize(
+    "run", ["DuckDB", "SQLite", "pandas", "PostgreSQL", *OTHERS], indirect=True
+)
+databases = pytest.mark.parametrize("run", ["DuckDB", "SQLite", "PostgreSQL"], indirect=True)
+
+
+@cache
+def find_laws(name):
+    (make,) = (makers[name] for makers in list_tables().values() if name in makers)
+    frame = make()
+    return frame, discover(frame)
+
+
+@every_tool
+@pytest.mark.parametrize("name", TABLES)
+def test_tools_name_the_rows_that_break_laws(run, name):
+    frame, laws = find_laws(name)
+    for _, table in list_versions(name, lambda: frame):
+        found = compare(table, laws, {"tool": run})
+        assert (found["tool"]["rows"], found["tool"]["by rule"]) == (0, 0)
+    assert found["broken"] or not found["tool"]["said"]
+
+
+def of_people(*texts):
+    return Rules(tuple(Rule(f"rule {k}", parse(text)) for k, text in enumerate(texts)))
+
+
+FRAME = pd.DataFrame(
+    {
+        "a": [1.0, 2.5, np.nan, 0.0, -3.0, 1e200, 4.0],
+        "b": [2.0, 0.0, 1.0, 0.0, -1.5, 1e200, np.nan],
+        "c": [2.0, 2.5, 1.0, np.nan, 2.0, 0.0, 9.0],
+        "status": ["open", "closed", "it's", None, "open", "x", "closed"],
+        "start": ["2024-01-01", "2024-02-01", None, "2024-01-01", "2024-03-01", "2023-01-01", "2"],
+        "end": ["2024-01-02", "2024-01-01", "2024-01-01", None, "2024-03-01", "2024-01-01", "2"],
+    }
+)  # fmt: skip
+TEXTS = [
+    "a / b == 0.5", "a / b >= 0", "log(a) <= c", "b ** 0.5 >= 0", "b ** -1 < 1", "not a / b > 1",
+    "min(a, b) <= c", "max(a, b, c) == c", "round(a * 0.5, 1) != b", "coalesce(a, 0) <= 3",
+    "abs(a - c) <= 1 or b is null", "a is not null and c is not null", "not (a > 1 and b > 1)",
+    "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
+    "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
+]  # fmt: skip
+
+
+@every_tool
+def test_tools_decide_rules_of_people(run):
+    # 1e200 squared overflows, which PostgreSQL answers by an error.
+    rules = of_people(*TEXTS)
+    broken, unsaid = run(FRAME, rules)
+    assert not unsaid
+    for rule in rules:
+        expected = set(np.flatnonzero(rules.find_broken(rule, FRAME)[0]).tolist())
+        assert broken[rule.id] == expected, rule
+
+
+@databases
+def test_dates_are_compared_as_texts(run):
+    frame = FRAME.iloc[:6]
+    rules = of_people("start <= end", "status == 'open'")
+    rules = Rules((Rule("r", rules[0].expression, where=rules[1].expression), rules[0]))
+    broken, _ = run(frame, rules)
+    assert broken == {"r": set(), "rule 0": {1}}
+
+
+@pytest.mark.parametrize("run", ["DuckDB", "SQLite", "pandas", *OTHERS], indirect=True)
+def test_hostile_names_are_names(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [name for name in HOSTILE_NAMES.values() if "\0" not in name and name.strip()]
+    frame = pd.DataFrame({"x": [1.0, 2.0]} | {name: [1.0, 9.0] for name in names})
+    frame = frame.loc[:, ~frame.columns.str.lower().duplicated()]  # SQL does not tell E from e
+    from vanishing.rules.expression import write_name
+
+    rules = Rules(tuple(
+        Rule(name, parse(f"{write_name(name)} == x")) for name in frame.columns if name != "x"
+    ))  # fmt: skip
+    broken, unsaid = run(frame, rules)
+    assert not unsaid
+    assert len(broken) > 50
+    assert all(rows == {1} for rows in broken.values())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_with_a_null_is_named_as_unsaid():
+    rules = of_people("`a\\u{0}b` <= 1", "c <= 1")
+    export = to_sql(rules, "t")
+    (unsaid,) = export.unsaid
+    assert unsaid.startswith("rule 0 (")
+    assert "-- not said: rule 0" in export.text
+
+
+# --- Constraints, dbt -----------------------------------------------------------------------------
+
+
+def test_constraints_refuse_broken_rows():
+    rules = of_people("c == a + b", "a > 0")
+    for dialect, connect in (("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)):
+        text = to_constraints(rules, "t", dialect).text
+        connection = connect(":memory:")
+        connection.execute(f"CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE,\n{text})")
+        connection.execute("INSERT INTO t VALUES (1, 2, 3), (NULL, 1, 1)")
+        for row in ("(1, 2, 4)", "(-1, 2, 1)"):
+            with pytest.raises((sqlite3.IntegrityError, duckdb.ConstraintException)):
+                connection.execute(f"INSERT INTO t VALUES {row}")
+        connection.close()
+
+
+def test_constraints_do_not_say_other_rows():
+    _, laws = find_laws("running balance by account 0")
+    export = to_constraints(Rules.from_laws(laws), "t", "postgresql")
+    (unsaid,) = export.unsaid
+    assert "rows" in unsaid
+    assert "ALTER" not in export.text
+
+
+@pytest.mark.skipif(find_spec("dbt") is None, reason="needs dbt, which make test-exports installs")
+def test_dbt_fails_where_rules_are_broken(tmp_path):
+    rules = of_people("c == a + b", "`{{ x }}` <= 1")
+    for name, content in to_dbt(rules, "orders", key="id").files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "orders.sql").write_text(
+        "SELECT 1 AS id, 1.0 AS a, 2.0 AS b, 4.0 AS c, 0.5 AS \"{{ '{{ x }}' }}\"\n"
+    )
+    (tmp_path / "dbt_project.yml").write_text(
+        "name: example\nversion: '1.0'\nprofile: example\n"
+        "flags:\n  send_anonymous_usage_stats: false\n"
+    )
+    (tmp_path / "profiles.yml").write_text(
+        "example:\n  target: dev\n  outputs:\n    dev: {type: duckdb, path: example.duckdb}\n"
+    )
+    command = [sys.executable, "-m", "dbt.cli.main", "build", "--profiles-dir", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    results = json.loads((tmp_path / "target" / "run_results.json").read_text())["results"]
+    found = {each["unique_id"].split(".")[2]: each["status"] for each in results}
+    assert found == {"orders": "success", "orders_rule_0": "fail", "orders_rule_1": "pass"}, done
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def test_a_workbook_marks_broken_rows():
+    frame = pd.DataFrame({"net": [1.0, 2.0], "tax": [0.5, 0.5], "gross": [1.5, 9.0],
+                          "=1+1": ["=2+2", "b"]})  # fmt: skip
+    rules = Rules((*of_people("gross == net + tax"), Rule("t", parse("totals(net, tax)"))))
+    export = to_excel(rules, frame, texts=["=1+1"], formulas=True)
+    (content,) = export.files.values()
+    assert len(export.unsaid) == 1
+    book = openpyxl.load_workbook(io.BytesIO(content))
+    sheet = book["Table"]
+    assert [cell.data_type for cell in sheet[2]] == ["n", "n", "f", "s"]
+    assert sheet["C2"].value == "=($A2 + $B2)"
+    assert sheet["C3"].value == 9
+    (formula,) = {
+        each.formula[0] for ranges in sheet.conditional_formatting for each in ranges.rules
+    }
+    assert formula.startswith("AND(NOT(ISBLANK($C2)),NOT(ISBLANK($A2)),NOT(ISBLANK($B2)),ABS(")
+    assert "total rows" in book["Rules"]["B3"].value
+
+
+def test_rules_for_tools_that_do_not_run_here():
+    rules = of_people("c == a + b", "`it's` in ['x']", "totals(a, b)")
+    export = to_validate(rules)
+    assert "!is.na(`it's`)) & (!(`it's` %in% c(\"x\"))" in export.text
+    assert "# not said: rule 2" in export.text
+    export = to_soda(rules, "orders")
+    assert 'checks for "orders":\n  - failed rows:\n      name: "rule 0: c == a + b"' in export.text
+    assert "# not said: rule 2" in export.text
+    record = json.loads(to_json(rules).text)
+    assert [each["rule"] for each in record["rules"]][:1] == ["c == a + b"]
+    assert "condition" in record["rules"][0]
+    assert len(record["not said"]) == 1
+
+
+# --- Large files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_large_file_is_checked_where_it_lies(tmp_path, kind):
+    frame, laws = find_laws("invoices 0")
+    frame = pd.concat([frame] * 30, ignore_index=True)
+    for row, name in ((7, "net"), (1000, "total"), (3500, "gross (19 %)")):
+        frame.loc[row, name] += 100
+    path = tmp_path / f"it's.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)
+    file = LargeFile(path, threads=1)
+    found = file.check(Rules.from_laws(laws), sample=file.draw(500))
+    expected = [each for each in laws.check(frame) if not each.is_missing]
+    assert found.n_rows == len(frame)
+    assert found.n_broken == len(expected)
+    assert not found.unsaid
+    told = [(each.row, each.laws, [fix.column for fix in each.fixes]) for each in found.check]
+    assert told == [(each.row, each.laws, [fix.column for fix in each.fixes]) for each in expected]
+    assert [each[0] for each in told] == [7, 1000, 3500]
+
+
+def test_what_a_sample_tells():
+    _, laws = find_laws("invoices 0")
+    assert "at most 0.003 % of all rows" in describe_sample(100_000, laws)
