@@ -73,6 +73,7 @@ class Cells:
             each[:] = each[once][place]
         self.varying: IntArray = np.flatnonzero(self.levels.max(axis=0, initial=-1) > 0)
         self._looked_up: dict[tuple[int, int], FloatArray] = {}
+        self._different: tuple[list[int], IntArray, IntArray, IntArray] | None = None
 
     def _describe(self, j: int, x: FloatArray, there: IntArray) -> None:
         places = np.round(x / self.resolution[j])
@@ -99,6 +100,24 @@ class Cells:
             if is_derived
             else int((~np.isin(self.varying, list(self.derived))).sum())
         )
+
+    def find_different(self, columns: list[int], complete: IntArray) -> tuple[IntArray, IntArray]:
+        """Return rows that differ in some columns, and which of them each complete row is like.
+
+        The last answer is kept: an equation is judged once for each of its targets.
+        """
+        if self._different is not None:
+            asked, of_rows, rows, which = self._different
+            if asked == columns and np.array_equal(of_rows, complete):
+                return rows, which
+        # Numbers for pairs of levels, column by column: sorting rows takes longer.
+        rows, which = complete[:1], np.zeros(len(complete), dtype=np.intp)
+        for j in columns:
+            pairs = which * (self.levels[:, j].max() + 1) + self.levels[complete, j]
+            _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+            rows = complete[first]
+        self._different = columns, complete, rows, which
+        return rows, which
 
     def coarsen(self, column: int) -> float:
         """Return the resolution at which a cell is worth at most 30 bits."""

@@ -101,18 +101,15 @@ def judge(
     present = find_complete(candidate, cells)
     complete = np.flatnonzero(present if excluded is None else present & ~excluded)
     # Each different row of the law's columns counts once: repeated rows are not evidence.
-    _, first, which = np.unique(
-        cells.levels[complete][:, columns], axis=0, return_index=True, return_inverse=True
-    )
-    rows = complete[first]
-    if _count_telling(candidate.evaluate_terms(cells.values[rows])) <= len(candidate.terms):
+    rows, which = cells.find_different(columns, complete)
+    if not _tell_enough(candidate.evaluate_terms(cells.values[rows])):
         return None
     length = measure_structure(candidate, cells.count_choices(candidate.columns))
     best: Evidence | None = None
     for target in sorted(columns if targets is None else targets):
         if not candidate.is_solvable(target) or np.ptp(cells.values[rows, target]) == 0:
             continue
-        code = Code(candidate, cells, rows, target, which.ravel())
+        code = Code(candidate, cells, rows, target, which)
         write = code.write_with_noise if has_noise else code.write_exactly
         # Of equal targets the last one: people compute columns from those before.
         least = length + (ENOUGH_BITS if best is None else best.bits - SAME_NUMBER)
@@ -128,9 +125,9 @@ def judge(
                 break
         if found is not None:
             gains = np.zeros(len(cells.values))
-            gains[complete] = found.gains[which.ravel()]
+            gains[complete] = found.gains[which]
             broken = np.zeros(len(cells.values), dtype=bool)
-            broken[complete] = found.broken[which.ravel()]
+            broken[complete] = found.broken[which]
             n_rows = int((~found.quiet).sum())
             bits = found.bits - length
             best = Evidence(
@@ -140,9 +137,12 @@ def judge(
     return best
 
 
-def _count_telling(terms: FloatArray) -> int:
-    """Count the different rows that tell something: those of zeros keep every equation."""
-    return len(np.unique(terms[(terms != 0).sum(axis=1) > 1], axis=0))
+def _tell_enough(terms: FloatArray) -> bool:
+    """Say whether more different rows than terms say something: those of zeros keep any law."""
+    telling = terms[(terms != 0).sum(axis=1) > 1]
+    n_terms = terms.shape[1]
+    # A few rows are mostly enough to see it.
+    return any(len(np.unique(part, axis=0)) > n_terms for part in (telling[: 4 * n_terms], telling))
 
 
 def is_within_rounding(evidence: Evidence, cells: Cells) -> bool:

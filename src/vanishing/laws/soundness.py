@@ -41,10 +41,8 @@ def is_sound(
     """
     rows = np.flatnonzero(find_complete(evidence.candidate, cells))
     # Rows that repeat each other have the same residuals.
-    levels = cells.levels[rows][:, list(evidence.candidate.columns)]
-    _, first, which = np.unique(levels, axis=0, return_index=True, return_inverse=True)
-    rows = rows[first]
-    code = Code(evidence.candidate, cells, rows, evidence.target, which.ravel())
+    rows, which = cells.find_different(list(evidence.candidate.columns), rows)
+    code = Code(evidence.candidate, cells, rows, evidence.target, which)
     if evidence.target in known:
         code.alone = np.minimum(code.alone + known[evidence.target][rows], 0.0)
     written = code.write_with_noise() if evidence.noise else code.write_exactly()
@@ -53,7 +51,7 @@ def is_sound(
     if evidence.noise and len(evidence.candidate.columns) == 2:
         # A curve of two columns is an imitation, whichever of them is the target.
         (other,) = set(evidence.candidate.columns) - {evidence.target}
-        again = Code(evidence.candidate, cells, rows, other, which.ravel())
+        again = Code(evidence.candidate, cells, rows, other, which)
         again.choice = 0.0  # the target tells the root
         turned = again.write_with_noise() if evidence.candidate.is_solvable(other) else None
         if turned is not None and _is_imitation(again, turned):
