@@ -77,18 +77,16 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     run = Parallel(n_jobs=options.jobs)
-    made = [(make_table, number) for number in range(options.tables)]
-    made += [(make_smooth, number) for number in range(options.smooth)]
-    rows = run(delayed(measure)(make, number, options.seed) for make, number in made)
+    made = [(False, number) for number in range(options.tables)]
+    made += [(True, number) for number in range(options.smooth)]
+    rows = run(delayed(measure)(number, options.seed, smooth) for smooth, number in made)
     smooth = rows[options.tables :]
     report({"machine": describe(options.seed), "rows": rows[: options.tables], "smooth": smooth})
 
 
-def measure(
-    make: Callable[[int, int], tuple[np.ndarray, list[str]]], number: int, seed: int
-) -> dict[str, Any]:
+def measure(number: int, seed: int, is_smooth: bool) -> dict[str, Any]:
     """Look for laws in one table."""
-    X, names = make(number, seed)
+    X, names = (make_smooth if is_smooth else make_table)(number, seed)
     laws, status, seconds = run_limited(discover, X)
     row = {"number": number, "rows": len(X), "columns": X.shape[1], "status": status}
     found = [str(law) for law in laws or ()]
