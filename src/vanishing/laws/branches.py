@@ -414,7 +414,9 @@ class _Problem:
         shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
         gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
         bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
-        if len(self.numbers) < 2 or not _are_errors(broken, self.complete, len(self.form.columns)):
+        # One number and zero are one law, and rows that do not follow it.
+        is_one = sum(map(bool, self.numbers)) < 2
+        if is_one or not _are_errors(broken, self.complete, len(self.form.columns)):
             return None, bits
         branches = tuple(
             Branch(number, each.candidate, bits, each.rounded, None)

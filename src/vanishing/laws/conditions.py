@@ -99,7 +99,7 @@ class Division(NamedTuple):
 
     ``values`` are as they are written, in the order of numbers or dates. A column of texts or of
     two numbers may be a code, each value of which tells something. Bounds between the values may
-    tell when something changed, if they are dates or the rows are in their order.
+    tell when something changed, if they are dates, or numbers that count time.
     """
 
     column: str
@@ -158,7 +158,9 @@ def _divide(
         is_code = not is_number or len(distinct) == 2  # numbers are amounts, yes and no a code
         steps = np.diff(which)
         is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
-        is_time = numbers is not None and (not is_number or is_in_order)
+        # Years and periods: sizes may be in order, too, but not at equal distances.
+        is_clock = is_number and is_in_order and bool(np.ptp(np.diff(distinct)) == 0)
+        is_time = numbers is not None and (not is_number or is_clock)
         yield Division(name, part, levels, written, is_code, is_time)
 
 
