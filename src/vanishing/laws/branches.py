@@ -13,7 +13,7 @@ are broken.
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 
@@ -108,20 +108,18 @@ class Branches:
 def find_branches(
     selection: Selection,
     names: Sequence[str],
-    columns: Mapping[str, ConditionCells],
+    columns: Mapping[str, ConditionCells] | None,
     deadline: float,
 ) -> list[Branches]:
     """Find laws of few numbers among columns left to explain, and add them to what is selected.
 
-    They replace those of the same columns if they say more. ``columns`` are those that may tell
-    which number a row has.
+    They replace those of the same columns if they say more. ``columns`` are those that tell which
+    number a row has; without any, each row has one of them by itself, if no other law tells it.
     """
     cells = selection.cells
-    divisions: list[Division] = []
-
-    def list_once() -> list[Division]:
-        divisions.extend(list_divisions(columns) if not divisions else ())
-        return divisions
+    divisions = None if columns is None else list(list_divisions(columns))
+    if divisions == []:
+        return []
 
     switches = set(np.flatnonzero(cells.levels.max(axis=0, initial=-1) == 1).tolist())
     proposed: list[tuple[float, Branches, list[Evidence]]] = []
@@ -131,10 +129,11 @@ def find_branches(
         among = form.columns | switches
         rivals = [law for law in selection.laws if among.issuperset(law.candidate.columns)]
         others = selection.leave_out(*rivals)
-        if others.is_free(form.target, form.columns):
+        is_open = divisions is not None or form.target not in others.known
+        if is_open and others.is_free(form.target, form.columns):
             dependent = others.find_dependents(form.target) | {form.target}
             aside = {names[j] for j in dependent}
-            found = _judge_form(form, cells, list_once, names, aside)
+            found = _judge_form(form, cells, divisions, aside)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
@@ -274,8 +273,7 @@ def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
 def _judge_form(
     form: Form,
     cells: Cells,
-    list_divisions: Callable[[], Sequence[Division]],
-    names: Sequence[str],
+    divisions: Sequence[Division] | None,
     aside: set[str],
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
@@ -305,7 +303,8 @@ def _judge_form(
     order = np.argsort(-fits.sum(axis=0), kind="stable")
     numbers, fits = [numbers[b] for b in order], fits[:, order]
     chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
-    divisions = [each for each in list_divisions() if each.column not in aside]
+    if divisions is not None:
+        divisions = [each for each in divisions if each.column not in aside]
     for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
         judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
         able = [b for b, each in enumerate(judged) if each is not None]
@@ -389,16 +388,17 @@ class _Problem:
         self.worth = np.where(self.fits, self.gains, -self.lost)[self.rows]
         self.costs = np.array([each.cost for each in self.judged])
 
-    def solve(self, divisions: Sequence[Division]) -> Branches | None:
+    def solve(self, divisions: Sequence[Division] | None) -> Branches | None:
         """Return the best way to divide the rows among the equations."""
-        best, least = self._divide_by_chance()
-        for division in divisions:
+        by_chance, least = self._divide_by_chance()
+        best = by_chance if divisions is None else None
+        for division in divisions or ():
             ways = [self._divide_by_values(division)] if division.is_code else []
             if division.is_time:
                 ways.append(self._divide_by_bounds(division))
             for found in ways:
                 if found is not None:
-                    found = replace(found, bits=found.bits - math.log2(len(divisions)) - 1)
+                    found = replace(found, bits=found.bits - math.log2(len(divisions or ())) - 1)
                     # What tells it for each row by itself tells nothing about other rows.
                     if found.bits > least + ENOUGH_BITS and (
                         best is None or found.bits > best.bits
@@ -409,20 +409,30 @@ class _Problem:
     def _divide_by_chance(self) -> tuple[Branches | None, float]:
         """Pay for each row to say which equation it keeps; also return the bits with exceptions."""
         chosen = np.where(self.fits.any(axis=1), self.fits.argmax(axis=1), -1)
+        for b, number in enumerate(self.numbers):
+            if self._is_slip(number, self.numbers[:b], chosen == b):
+                chosen[chosen == b] = -1
         broken = self.complete & (chosen < 0)
         there = chosen[self.rows]
         shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
         gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
         bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
         # One number and zero are one law, and rows that do not follow it.
-        is_one = sum(map(bool, self.numbers)) < 2
+        kept = [b for b in range(len(self.numbers)) if (chosen == b).any()]
+        is_one = sum(bool(self.numbers[b]) for b in kept) < 2
         if is_one or not _are_errors(broken, self.complete, len(self.form.columns)):
             return None, bits
         branches = tuple(
-            Branch(number, each.candidate, bits, each.rounded, None)
-            for number, each in zip(self.numbers, self.judged, strict=True)
+            Branch(self.numbers[b], self.judged[b].candidate, bits, self.judged[b].rounded, None)
+            for b in kept
         )
         return Branches(self.form, branches, bits, self._take_gains(chosen)), bits
+
+    def _is_slip(self, number: float, others: Sequence[float], rows: BoolArray) -> bool:
+        """Say whether a number is one of others with a shifted decimal point or a lost sign."""
+        shifts = [math.log10(abs(number / k)) for k in others if k and number]
+        is_shifted = any(abs(each - round(each)) <= SAME_NUMBER for each in shifts)
+        return is_shifted and _are_errors(rows, self.complete, len(self.form.columns))
 
     def _take_gains(self, chosen: IntArray) -> FloatArray:
         """Return the bits of each row by the equation that is chosen for it, -1 for none."""

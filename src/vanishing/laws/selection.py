@@ -433,7 +433,7 @@ def select_laws(
     derived: frozenset[int] = frozenset(),
     hidden: frozenset[int] = frozenset(),
     proposed: Sequence[Candidate] = (),
-    divide: Callable[[Selection, IntArray], object] | None = None,
+    divide: Callable[[Selection, IntArray | None], object] | None = None,
 ) -> tuple[list[Evidence], Cells, list[str]]:
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
@@ -441,7 +441,8 @@ def select_laws(
     of laws and the share of the search that is done. Some columns may be ``derived`` from others,
     and equations be ``proposed`` already; only these speak of columns that are ``hidden``. Between
     the laws without noise and those with noise, ``divide`` is called with what is selected and the
-    rows that laws are looked for in: it may add laws of parts of the rows.
+    rows that laws are looked for in: it may add laws of parts of the rows. At the end it is called
+    with None for the rows: then, nothing else tells the parts.
     """
     rng = np.random.default_rng(seed)
     everything = Cells(values, noise=noise, derived=derived)
@@ -463,6 +464,8 @@ def select_laws(
         divide(selection, drawn)
     if is_complete:
         is_complete = _select_noisy(selection, max_degree, deadline, callback, notes)
+    if is_complete and divide is not None:
+        divide(selection, None)
     if not is_complete:
         notes.append(
             "the search ended before everything was tried; select columns or set time_limit"
