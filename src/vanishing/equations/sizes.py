@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
 from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
@@ -59,9 +60,16 @@ class DataScale:
     def sizes(self, degree: int) -> FloatArray | None:
         """Return the size of each monomial up to a degree, or None if one is too large a number.
 
-        As ``monomial_sizes`` takes them: variables are taken to be independent.
+        That is its root mean square. Where a monomial itself vanishes on the points, variables are
+        taken to be independent.
         """
-        found = monomial_sizes(self.points, monomials(self.points.shape[1], degree))
+        table = monomials(self.points.shape[1], degree)
+        alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in row_slices(self.points, width=2 * len(table)):
+                squares += np.sum(table.values(self.points[rows].T) ** 2, axis=1)
+            together = np.sqrt(squares / len(self.points))
+        found = np.where(together > ROUNDING * len(self.points) * alone, together, alone)
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:

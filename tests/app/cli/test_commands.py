@@ -1200,7 +1200,7 @@ def test_equations_need_enough_sound_rows_to_be_rounded(call, models, tmp_path):
 
 def test_quadratic_equations_of_many_columns_are_in_principal_components(call, tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 25)) + 0.1 * rng.normal(size=(300, 25))
+    X = rng.normal(size=(800, 2)) @ rng.normal(size=(2, 25)) + 0.1 * rng.normal(size=(800, 25))
     VanishingDetector().fit(X).save(tmp_path / "wide.safetensors")
     done = call("show", "wide.safetensors")
     assert "in principal components of the columns" in done.out

@@ -8,8 +8,6 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from vanishing.laws import table as tables
-
 RULES = 'format = 1\n[[rule]]\nid = "sum"\nrule = "gross == net + tax"\n'
 
 
@@ -47,7 +45,7 @@ def test_files_of_several_kinds(call, folder):
 
 
 def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_READ_WHOLE", 100)
+    monkeypatch.setattr("vanishing.data.csv_files.WHOLE_BYTES", 100)
     done = call("check", "orders.parquet", "--rules", "rules.toml")
     assert "1 of 50 rows are broken." in done.out
     record = json.loads(call("check", "orders.parquet", "--rules", "rules.toml", "--json").out)

@@ -15,6 +15,7 @@ from tests.support.command_line import environment, parabola
 from tests.support.hostile import HOSTILE_NAMES
 
 from vanishing.app.cli.console import visible, visible_json
+from vanishing.app.cli.exports import RULE_TARGETS
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.show import Target
 from vanishing.app.cli.tables import read_input, write_table
@@ -30,7 +31,7 @@ TEXTS = [
     each
     for group in get_args(Target)
     for each in (get_args(group) or (group,))
-    if each not in ("onnx", "rational")
+    if each not in ("onnx", "rational", *RULE_TARGETS)
 ]
 
 
