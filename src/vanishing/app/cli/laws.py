@@ -381,7 +381,7 @@ def _joined_record(found: Any) -> dict[str, Any]:
 def _check_formulas(data: str, asked: CheckOptions, output: Output, reading: Reading) -> Any:
     """Check the cells of a workbook against its formulas, and show what breaks them."""
     from vanishing.app.cli.tables import PIPE, table_errors
-    from vanishing.data.queries import is_url
+    from vanishing.data.source import is_url
 
     if data == PIPE or is_url(data):
         return None
