@@ -229,3 +229,40 @@ def test_a_column_without_a_cell_is_not_checked():
     check = rules.check(frame)
     assert not check.broken.any()
     assert check.gaps.keys() == {"net", "status"}
+
+
+def make_invoices(n_rows=240):
+    """Invoices whose rate depends on a country, a truth value and a date."""
+    rng = np.random.default_rng(5)
+    net = np.round(rng.lognormal(5, 1, n_rows), 2)
+    country = rng.choice(["DE", "FR"], n_rows)
+    reduced = rng.integers(0, 2, n_rows).astype(float)
+    day = np.datetime_as_string(np.datetime64("2021-01-01") + np.arange(n_rows))
+    return {
+        "country": (country, np.where(country == "DE", 0.19, 0.2)),
+        "reduced": (reduced, np.where(reduced == 1, 0.07, 0.19)),
+        "day": (day, np.where(day < "2021-05-11", 0.16, 0.19)),
+    }, net
+
+
+@pytest.mark.parametrize("name", ["country", "reduced", "day"])
+def test_laws_under_conditions_are_rules_with_where(name):
+    columns, net = make_invoices()
+    cells, rate = columns[name]
+    tax = np.round(net * rate, 2)
+    tax[17] += 1.25
+    frame = pd.DataFrame({name: cells, "net": net, "tax": tax})
+    laws = discover(frame)
+    assert sum(law.where is not None for law in laws) == 2
+    rules = read_rules(write_rules(Rules.from_laws(laws)))
+    assert not rules.unsaid
+    assert sum(rule.where is not None for rule in rules) == 2
+    assert {row.row for row in rules.check(frame)} == {row.row for row in laws.check(frame)} == {17}
+
+
+def test_laws_of_few_numbers_are_named_as_unsaid():
+    columns, net = make_invoices()
+    tax = np.round(net * columns["country"][1] * columns["reduced"][0], 2)
+    laws = discover(pd.DataFrame({"net": net, "tax": tax}))
+    (said,) = Rules.from_laws(laws).unsaid
+    assert said.startswith("tax/net is 0, 0.19 or 0.2: ")
