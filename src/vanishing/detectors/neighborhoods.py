@@ -177,6 +177,8 @@ class NeighborView(PointwiseView):
         n_rows, n_columns = self.rows.shape
         graph.hold(max(n_rows, self.width))
         k = min(NEIGHBORS + 1, n_rows)
+        # One row more: onnxruntime 1.20 to 1.23 divide by the number of rows, which may be 0.
+        z = graph.concat([z, graph.op("Identity", np.zeros((1, n_columns)))], 0)
         near = z @ (-2 * self.rows.T) + np.sum(self.rows**2, axis=1)
         ranked = graph.new_name("nearest"), graph.new_name("places")
         inputs = [near.name, graph.constant(np.array([k])).name]
@@ -192,7 +194,8 @@ class NeighborView(PointwiseView):
         reached = graph.op("CumSum", weights, np.array(1)) - itself
         farthest = squares.reduce("Max", axis=1, keepdims=True)
         enough = graph.op("GreaterOrEqual", reached, float(NEIGHBORS))
-        return graph.where(enough, squares, farthest).reduce("Min", axis=1)
+        found = graph.where(enough, squares, farthest).reduce("Min", axis=1)
+        return graph.op("Slice", found, np.array([0]), np.array([-1]), np.array([0]))
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add s."""
