@@ -7,8 +7,8 @@ equation saves in its own rows. What is to be paid in addition is to say which e
 - if a column tells it, once for each of its values, or for each bound between them;
 - otherwise for each row, -log₂ of the share of the rows that keep the same equation.
 
-The cheaper one decides. Rows that keep none of the equations, or another one than their value says,
-are broken.
+The latter is tried last, when no other law tells the column. Rows that keep none of the equations,
+or another one than their value says, are broken.
 """
 
 import math
