@@ -96,7 +96,8 @@ def laws(
     """Find the equations that the columns of a table satisfy.
 
     No option is needed: tolerance, scale and degree are found in the data. Columns of text and
-    dates are left out. With --trajectory: polynomials that are constant along each trajectory.
+    dates only tell in which rows a law holds. With --trajectory: polynomials that are constant
+    along each trajectory.
     """
     from vanishing.app.cli import tables
 
