@@ -236,7 +236,7 @@ function saveReport() {
 // --- start ---------------------------------------------------------------------------------------
 
 const input = byId("table-file");
-byId("limits").textContent = `Columns of text and dates are left out. The file is sent to the server of this page, which does not store it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
+byId("limits").textContent = `Columns of text and dates only tell in which rows a law holds. The file is sent to the server of this page, which does not store it; it may have up to ${numberText(about.tableBytes / 1e6)} MB.`;
 byId("open").addEventListener("click", () => input.click());
 input.addEventListener("change", async () => {
   await open(input.files[0]);
