@@ -187,3 +187,18 @@ def test_one_number_and_zero_are_one_law():
     paid[:12] = rng.integers(100, 9000, 12)
     laws = discover(np.column_stack([net, paid]))
     assert not any(law.choices is not None for law in laws)
+
+
+def test_two_wrong_cells_where_a_law_says_zero(invoices):
+    """Of tax = 0 where country = CH, all terms are zero, and gross = net + tax ties the others."""
+    sound = invoices.drop(index=1)
+    sound = sound.assign(gross=np.round(sound.net + sound.tax, 2)).reset_index(drop=True)
+    wrong = sound.copy()
+    row = int(np.flatnonzero(wrong.country == "CH")[3])
+    wrong.loc[row, "tax"] = 41.5
+    wrong.loc[row, "gross"] = round(wrong.gross[row] + 12.0, 2)
+    checked = discover(wrong).check(wrong)
+    assert np.flatnonzero(checked.broken).tolist() == [row]
+    fixes = {fix.column: fix.fix for fix in checked[0].fixes}
+    assert fixes["tax"] == 0.0
+    assert len(fixes) == 2  # with net or gross, whichever is wrong

@@ -608,6 +608,9 @@ class Model:
         units = np.where(self.spreads > 0, self.spreads, 1.0)[columns]
         for _ in range(20):
             values, slopes, scales = self.measure(laws, changed[None], columns)
+            # At least the last digits of usual values: where all terms are zero, there are none.
+            least = EXACT * np.linalg.norm(units * slopes[:, 0, columns], axis=1)
+            scales = np.hypot(scales[:, 0], least)[:, None]
             system, values = units * slopes[:, 0, columns] / scales, values[:, 0] / scales[:, 0]
             if not (np.isfinite(system).all() and np.isfinite(values).all()):
                 return x.copy()
@@ -629,17 +632,23 @@ class Model:
         own = min(float(self.find_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
         return float(np.sqrt(1 / information + own**2))
 
-    def make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
-        """Return a fix with the decimals of its column."""
+    def count_decimals(self, j: int) -> int | None:
+        """Return the decimals of the numbers of a column; None if they are not rounded."""
         units = np.broadcast_to(self.units, len(self.names))
         if self.learned_units is not None:  # 0 if one of them is not rounded
             units = np.minimum(units, self.learned_units) if units.any() else self.learned_units
-        fix, decimals = float(fix), count_decimals(units[j])
-        # Without what floating-point arithmetic adds to it: 151.54, not 151.53999999999996.
-        rounded = fix if decimals is None else round(fix, decimals)
-        if abs(rounded - fix) <= EXACT * (abs(fix) + self.spreads[j]):
-            fix = rounded
-        return Fix(self.names[j], float(value), fix, error, 1.0, decimals)
+        return count_decimals(units[j])
+
+    def clean(self, j: int, value: float) -> float:
+        """Return a number without what floating-point arithmetic adds: 151.54, not 151.5399999."""
+        decimals = self.count_decimals(j)
+        rounded = value if decimals is None else round(value, decimals)
+        return rounded if abs(rounded - value) <= EXACT * (abs(value) + self.spreads[j]) else value
+
+    def make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
+        """Return a fix with the decimals of its column."""
+        fix = self.clean(j, float(fix))
+        return Fix(self.names[j], float(value), fix, error, 1.0, self.count_decimals(j))
 
     def weigh(self, fix: Fix, j: int) -> float:
         """Return how plausible a fix is by its column, and by how people mistype numbers.
@@ -792,6 +801,8 @@ class Checker(Model):
         for start in self._list_starts(x, cells, laws):
             changed = start if len(laws) == 1 else self.solve(start, cells, laws)
             changed = np.where(self.whole & (changed != x), np.round(changed), changed)
+            # Without rounding errors: these break tax = 0.
+            changed[cells] = [self.clean(j, float(changed[j])) for j in cells]
             scores = before.copy()
             scores[laws] = [self.score(k, changed[None], cells)[0] for k in laws]
             found.append((changed, scores, float(np.sum(scores**2))))
