@@ -32,7 +32,7 @@ SHOWN := /^(numpy|scipy|scikit-learn|onnx|onnxruntime|pandas|dask)$$/
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-all test-newest test-lowest test-exports lint audit house docs dist bench fuzz kills soak load coverage mutation matrix reproduce clean distclean
+.PHONY: help demo quick test test-all test-newest test-lowest test-exports lint audit house docs dist bench fuzz corpora kills soak load coverage mutation matrix reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -104,6 +104,9 @@ bench: $(VENV)/.installed-demo  ## measure time and memory, and say what became 
 fuzz: $(VENV)/.installed-test  ## compare random fits with exact arithmetic, and damage files of rules; CASES=100000 for more
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.differential --cases $(CASES) --jobs $(WORKERS)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.rules_files
+
+corpora: $(VENV)/.installed-test  ## send the tables below VANISHING_DATA through every command, also damaged
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.campaigns.corpora --jobs $(WORKERS)
 
 # About twice as long as make test. The figure is for the library and its applications without what
 # needs a GPU; the folders that test something else are left out.
