@@ -114,10 +114,7 @@ class OverflowWarning(UserWarning):
 
 
 def warn_of_overflow(values: Array, what: str) -> Array:
-    """Warn if some rows of values are not finite, and return the values.
-
-    ``what``: what the values are, in the plural.
-    """
+    """Warn if some rows of values, named by ``what`` in the plural, are not finite; return them."""
     xp = namespace(values)
     # The sum costs far less than the values, and says that all of them are finite.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -144,10 +141,7 @@ def find_smallest_extent(ideal: "VanishingIdeal") -> float:
 
 
 def suggest_tolerance(smallest: float) -> float:
-    """Return a round tolerance, somewhat above the smallest extent.
-
-    ``smallest``: positive and finite.
-    """
+    """Return a round tolerance, somewhat above the smallest extent."""
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
     return float(f"{larger:.2g}")
@@ -170,10 +164,7 @@ def describe_nothing(ideal: "VanishingIdeal") -> str:
 def check_contrast(
     normalization: Normalization | None, *, given: bool, known: bool = False
 ) -> None:
-    """Refuse a contrast that is not used, and the lack of one that is needed.
-
-    ``given``: whether a contrast was passed. ``known``: whether there is one from earlier calls.
-    """
+    """Refuse a contrast that is not used, and the lack of one that is needed."""
     needed = normalization is not None and normalization.needs_contrast
     name = "leading coefficient" if normalization is None else type(normalization).__name__
     if needed and not (given or known):
@@ -1041,10 +1032,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return transformer_outputs([self.basis_], self.output, graph, x)
 
     def _warn_of_nothing(self, stacklevel: int = 3) -> None:
-        """Tell those who ask for equations that there are none, and what would give some.
-
-        Not in ``transform``: once for a model is enough.
-        """
+        """Tell those who ask for equations that there are none, and what would give some."""
         if not self.basis_.count():
             warnings.warn(describe_nothing(self), NothingVanishesWarning, stacklevel=stacklevel)
 

@@ -169,10 +169,7 @@ class VanishingLayer(torch.nn.Module):  # type: ignore[name-defined]
 
 
 class _LinearPolynomials(torch.nn.Module):  # type: ignore[name-defined]
-    """F_1 and G_1 of several ideals: one matrix product.
-
-    The matrix has F_1 of all ideals first, so that products find their factors in one tensor.
-    """
+    """F_1 of all ideals, where products find their factors, and G_1 of each: one matrix product."""
 
     def __init__(
         self, degrees: Sequence[Sequence[DegreeBlock]], n_variables: int, middle: FloatArray

@@ -124,10 +124,7 @@ def _check_version(manifest: Any) -> None:
 
 
 def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
-    """Read manifest, digest and arrays of a file of known size.
-
-    Nothing is allocated that the file does not hold. The digest is not compared yet.
-    """
+    """Read manifest, digest and arrays; nothing is allocated that the file does not hold."""
     start = file.read(8)
     header_size = int.from_bytes(start, "little")
     rest = size - len(start)
@@ -216,10 +213,7 @@ class Decoder:
         self.arrays = arrays
 
     def decode(self, node: Any, path: str, *, fitted: bool) -> Any:
-        """Return the value that parsed JSON stands for.
-
-        ``path`` is its place in the model. Estimators have to be fitted, or must not be.
-        """
+        """Return the value that parsed JSON stands for; estimators are fitted, or must not be."""
         require(path.count(".") <= DEEPEST, f"{path} is nested too deeply")
         if isinstance(node, list):
             return [self.decode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(node)]
@@ -347,11 +341,7 @@ LARGEST_DEGREE = 1000
 
 
 def check_shapes(value: Any, shapes: Mapping[str, tuple[str, ...]], path: str) -> None:
-    """Check that arrays have the shapes of their annotations.
-
-    A dimension is a number, or a field or attribute: its value if that is an integer, otherwise its
-    length. Any other name stands for one size within an object.
-    """
+    """Check that arrays have the shapes of their annotations."""
     sizes: dict[str, int] = {}
     for name, shape in shapes.items():
         array = vars(value).get(name)

@@ -43,13 +43,7 @@ class Transformation(ABC):
 
     @abstractmethod
     def __call__(self, block: Array) -> Array:
-        """Return the images of the rows of ``block``, a new array of the same library and dtype.
-
-        Parameters
-        ----------
-        block : array of shape (n_rows, n_features)
-            Left as it is. The image of a row does not depend on the other rows.
-        """
+        """Return the images of the rows of ``block``, a new array of the same library and dtype."""
 
 
 class Transformations(ABC):

@@ -292,10 +292,7 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
 
 
 def _independent(columns: FloatArray, noise: FloatArray, *, at_most: int) -> IntArray:
-    """Choose columns one by one, always the furthest from the span of those chosen before.
-
-    Columns and their noise are in units of the tolerance.
-    """
+    """Choose columns far from the span of those chosen before, in units of the tolerance."""
     triangle, order = qr(columns, mode="r", pivoting=True)
     distances = np.abs(np.diag(triangle))
     n_far = _count(distances, 1.0, noise[order[: len(distances)]])

@@ -74,12 +74,7 @@ def hilbert_function(basis: PolynomialBasis) -> IntArray:
 
 
 def growth(hilbert: IntArray) -> Growth | None:
-    """Read dimension and degree off the last values of a Hilbert function.
-
-    From some degree on the Hilbert function is a polynomial e t^d / d! + ..., whose d-th difference
-    is e. The smallest d is taken whose last two differences agree, None if there is none; that they
-    would go on to agree is not known.
-    """
+    """Read d and e off the first difference whose last two values agree; None if there is none."""
     differences = hilbert
     n_variables = int(hilbert[:2].max()) - 1  # that are independent on the points
     for dimension in range(n_variables + 1):
@@ -139,10 +134,7 @@ class ScaledEquations:
 
 
 def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
-    """Return the root mean square distance of points from the mean of the points of the fit.
-
-    Single points have a size too, in this way. It is 1 where the distances are all zero.
-    """
+    """Return the root mean square distance of points from the center of the fit; 1 instead of 0."""
     # At degree 1 the candidates are the variables, and their projection on the constant the mean.
     center = basis.blocks[0].projection[0]
     return float(np.sqrt(np.mean(np.sum((points - center) ** 2, axis=1)))) or 1.0
@@ -151,10 +143,7 @@ def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
 def first_order_distances(
     basis: PolynomialBasis, points: FloatArray, *, which: Which
 ) -> FloatArray:
-    """Return how far points are from the zeros of each polynomial, to first order.
-
-    That is the root mean square of the values over that of the gradients; constants are left out.
-    """
+    """Return how far points are from zeros of each polynomial: values over gradients."""
     values = np.sqrt(np.mean(basis.evaluate(points, which=which) ** 2, axis=0))
     squared = np.sum(basis.jacobian(points, which=which) ** 2, axis=2)
     gradients = np.sqrt(np.mean(squared, axis=0))

@@ -148,10 +148,7 @@ class _Frame:
 def _land(
     equations: ScaledEquations, given: FloatArray, dimension: int, max_steps: int, tol: float
 ) -> FloatArray:
-    """Go to zeros of the equations by damped Gauss-Newton steps, in normal directions only.
-
-    The damping, relative to the squared gradients, changes by factors of ten as Marquardt proposed.
-    """
+    """Go to zeros of the equations by Levenberg-Marquardt steps, in normal directions only."""
     rank = given.shape[1] - dimension
     y = given.copy()
     values = equations.values(y)

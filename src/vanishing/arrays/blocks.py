@@ -95,12 +95,7 @@ _allowed: int | None = None
 
 
 def threads_for(block: Array) -> int:
-    """Return how many blocks like this one may be worked on at once.
-
-    For NumPy arrays, as many as BLAS may use threads (``OMP_NUM_THREADS``, ``threadpoolctl``);
-    other libraries have threads of their own. One if the caller is not the main thread, since
-    whoever started the thread divides the work already.
-    """
+    """Return how many blocks like this one to work on at once: as many as BLAS may use."""
     if not array_api_compat.is_numpy_array(block) or not _in_main_thread():
         return 1
     return min(MOST_THREADS, _blas_threads() if _allowed is None else _allowed)
@@ -109,12 +104,7 @@ def threads_for(block: Array) -> int:
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results of a function in the order of the items, computing several at once.
-
-    The calling thread takes items as they are needed, one more than there are threads. After an
-    error, or when the generator is closed, no item is started any more, and those that were
-    started are waited for.
-    """
+    """Yield the results of a function in the order of the items, computing several at once."""
     if threads == 1:
         yield from map(function, items)
         return
@@ -141,15 +131,7 @@ def map_in_threads(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS and LAPACK to one thread.
-
-    NumPy and SciPy bring a BLAS each, whose idle threads keep a core busy for a while. Where calls
-    of the two alternate, these threads cost several times the work itself. So the limit holds for
-    a whole fit.
-
-    Does nothing outside of the main thread: limits belong to the process, and threads that set and
-    restore them concurrently would leave a wrong one.
-    """
+    """Limit BLAS and LAPACK to one thread, in the main thread, to which limits belong."""
     threads = _blas_threads() if _in_main_thread() else 1
     if threads == 1:
         yield
@@ -187,10 +169,7 @@ def own_threads(block: Array) -> AbstractContextManager[None]:
 def limit_threads(
     threads: int | None, user_api: str | None = None
 ) -> AbstractContextManager[object]:
-    """Limit the libraries of an interface, "blas" or "openmp", or all, to so many threads.
-
-    Like ``threadpool_limits``, which searches for the libraries every time.
-    """
+    """Limit the libraries of an interface, "blas" or "openmp", or all, to so many threads."""
     if threads is None:
         return nullcontext()
     limit: AbstractContextManager[object] = _libraries(user_api).limit(
@@ -230,8 +209,5 @@ def _blas_threads() -> int:
 
 @cache
 def _libraries(user_api: str | None) -> ThreadpoolController:
-    """Find the libraries once per interface, at its first use: it is loaded by then.
-
-    That takes milliseconds, setting a limit microseconds.
-    """
+    """Find the libraries once per interface, since searching takes milliseconds."""
     return ThreadpoolController()

@@ -212,24 +212,15 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 
 @dataclass(frozen=True, eq=False)
 class BorderState:
-    """What the degrees so far hand to the next.
-
-    ``terms`` of shape (n_terms, n_features): per degree from 0, the exponents of O. ``places``:
-    where the terms of O are among F: with the full border all variables are in F. ``rms``: root
-    mean square of F on X. ``shift``: rounding errors of F on X that are due to the origin of the
-    variables, in units of eps. ``residuals``: what fits on all smaller terms left of F. ``leading``
-    of shape (n_vanishing, n_features): per degree from 1, the leading terms. ``n_zeros``,
-    ``n_coefficients``: how many coefficients of the vanishing polynomials are zero, and how many
-    there are. ``n_rows``: number of points, or the sum of their weights; 0 until it is known.
-    """
+    """What the degrees so far hand to the next."""
 
     basis: PolynomialBasis
-    terms: tuple[IntArray, ...]
-    places: IntArray
-    rms: FloatArray
-    shift: FloatArray
-    residuals: FloatArray
-    leading: tuple[IntArray, ...] = ()
+    terms: tuple[IntArray, ...]  # per degree from 0, the exponents of O
+    places: IntArray  # of the terms of O among F, which may have more variables
+    rms: FloatArray  # of F on X
+    shift: FloatArray  # rounding errors of F due to the origin of the variables
+    residuals: FloatArray  # what fits on all smaller terms left of F
+    leading: tuple[IntArray, ...] = ()  # per degree from 1, the leading terms
     n_zeros: int = 0
     n_coefficients: int = 0
     n_rows: float = 0.0
@@ -335,10 +326,7 @@ class Units(NamedTuple):
 
 
 def scale_to_box(ranges: FloatArray) -> Units:
-    """Return coordinates in which all columns reach from -1 to 1.
-
-    ``ranges`` of shape (2, n_features): the least and the largest value of each column.
-    """
+    """Return coordinates in which columns of known least and largest values reach from -1 to 1."""
     low, high = ranges.astype(np.float64)
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
     # The rounding errors of a constant column are those of its value.
@@ -347,14 +335,7 @@ def scale_to_box(ranges: FloatArray) -> Units:
 
 
 def choose_frame(R: FloatArray, relative_error: float) -> Units:
-    """Return coordinates of size about 1, by R of [1 x].
-
-    Units are powers of two, and origins are round multiples of them, so that the coefficients of
-    exact equations stay exact.
-
-    ``R`` has shape (n_rows, 1 + n_features). ``relative_error``: of R. A spread that is no larger
-    is that of a constant column, and no unit.
-    """
+    """Return coordinates of size about 1, by R of [1 x], in powers of two, which stay exact."""
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
     far = np.abs(mean) > spread
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
@@ -396,10 +377,7 @@ class BorderStage(Stage):
 def measure_columns(
     stage: BorderStage, state: BorderState, normalization: Normalization | None, frame: Units | None
 ) -> Columns:
-    """Pass over X, and over Y or X again if the normalization needs it.
-
-    ``frame``: the coordinates of degree 1.
-    """
+    """Pass over X, and over Y or X again if the normalization needs it."""
     n_lower = len(state.rms)
     R, unit = stage.on_points.R, stage.on_points.relative_error
     form = None if normalization is None else normalization.form(stage)
@@ -455,10 +433,7 @@ def grow(
     settings: BorderSettings,
     box: Units | None,
 ) -> tuple[BorderState, DegreeTrace]:
-    """Find the polynomials of the next degree. Pure: nothing is changed.
-
-    ``box``: the coordinates to use, if they are given.
-    """
+    """Find the polynomials of the next degree. Pure: nothing is changed."""
     started = time.perf_counter()
     n_border, n_lower = len(border.exponents), len(state.places)
     check_columns(len(state.rms) + n_border, len(state.terms), settings.memory_budget)

@@ -54,12 +54,7 @@ StopReason = Literal["exhausted", "max_degree", "undecided", "interpolated"]
 
 @dataclass(frozen=True, eq=False)
 class Construction:
-    """A finished basis with its history.
-
-    ``stop_reason``: whether the last degree left nothing nonvanishing, the largest degree was
-    reached, rounding errors left nothing that is known to be nonvanishing, or the next degree of
-    wide data would have as many products as there are rows.
-    """
+    """A finished basis with its history."""
 
     basis: PolynomialBasis
     trace: tuple["DegreeTrace", ...]
@@ -77,12 +72,7 @@ def construct(
     callback: "Callable[[DegreeTrace], object] | None" = None,
     corrected: SampleSource | None = None,
 ) -> Construction:
-    """Run VCA(X, Y).
-
-    ``max_degree``: None runs until nothing is left, at the latest when there are as many
-    nonvanishing polynomials as distinct points. ``corrected``: X without the noise that is the
-    tolerance.
-    """
+    """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
     span = None
     if corrected is None:
         span = find_span(
@@ -173,17 +163,11 @@ Tolerance = float | Literal["gap"] | Noise
 
 @dataclass(frozen=True)
 class Settings:
-    """How to grow a basis; the same at every degree.
-
-    ``tol``: of a ``Noise``, polynomials vanish that it explains. ``paper_norm``: whether ``tol``
-    bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes depend on those of
-    products, F then has Euclidean norm 1 on X. ``max_nonvanishing``: largest number of nonvanishing
-    polynomials kept at a degree.
-    """
+    """How to grow a basis; the same at every degree."""
 
     normalization: Normalization
     tol: Tolerance
-    paper_norm: bool
+    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     products: Products
     max_nonvanishing: int | None
     reduction: Reduction
@@ -201,24 +185,15 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What the degrees so far hand to the next.
-
-    ``rounding``: per degree from 0, the rounding errors in the values of F on X, in units of eps
-    times their root mean square. ``contrast_terms``: per degree from 0, the size on the contrast of
-    the terms of F, if there is a contrast. ``reference``: the smallest nonvanishing extent of the
-    last degree that had one, for ``tol="gap"``. ``n_rows``: number of points, or the sum of their
-    weights; 0 until it is known. ``relative_error``: the largest rounding error of a pass over X so
-    far, relative to sizes there. ``near``: something on the accelerator that holds the rows, if
-    they are on one.
-    """
+    """What the degrees so far hand to the next."""
 
     basis: PolynomialBasis
-    rounding: tuple[FloatArray, ...] = (np.ones(1),)
-    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
-    reference: float | None = None
-    n_rows: float = 0.0
-    relative_error: float = 0.0
-    near: Array | None = None
+    rounding: tuple[FloatArray, ...] = (np.ones(1),)  # per degree from 0, of F, in units of eps
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)  # per degree from 0, of F
+    reference: float | None = None  # the smallest nonvanishing extent so far
+    n_rows: float = 0.0  # or the sum of weights; 0 until it is known
+    relative_error: float = 0.0  # the largest of a pass over X so far
+    near: Array | None = None  # something on the accelerator of the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,20 +405,15 @@ def grow(
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The generalized problem of one degree, solved and decided.
+    """The generalized problem of one degree, solved and decided."""
 
-    ``projection`` of shape (n_lower, n_candidates): L. ``error``: size of the rounding error of
-    each candidate, in units of eps. ``extents``: root mean square of each direction on X, its noise
-    included. ``bound``: the extents up to which the tolerance lets directions vanish.
-    """
-
-    projection: FloatArray
-    error: FloatArray
+    projection: FloatArray  # L
+    error: FloatArray  # of each candidate, in units of eps
     form: Form
     solution: Solution
-    extents: FloatArray
+    extents: FloatArray  # their noise included
     tol: float
-    bound: float | FloatArray
+    bound: float | FloatArray  # extents up to which the tolerance lets directions vanish
     vanishes: BoolArray
     is_decided: BoolArray
 
@@ -509,12 +479,7 @@ def _amplification(state: State, candidates: Candidates) -> FloatArray:
 
 
 def _bound_error_of_forms(state: State) -> float:
-    """Bound the relative errors of the leading forms of the last degree.
-
-    Directions that vanish are mixed into F as far as rounding errors do not tell the two apart, so
-    that coefficients are as accurate as values. Errors that are too large to be trusted do not
-    count: they would hide independent products.
-    """
+    """Bound the relative errors of the leading forms of the last degree."""
     unit = state.relative_error
     error = SAFETY * unit * float(np.max(state.rounding[-1], initial=0.0))
     return min(error, bound_trusted_error(unit))
@@ -547,13 +512,7 @@ NARROWEST_GAP = 5.0
 
 
 def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
-    """Choose a tolerance in the widest gap of a spectrum.
-
-    ``extents``: ascending. ``noise``: extents below this are rounding errors: they vanish in any
-    case, and a gap above them says nothing about the noise of the data. ``reference``: an extent of
-    the degree below known not to vanish: it allows all of a degree to vanish. The geometric mean of
-    the two extents; 0 if no gap is wide enough.
-    """
+    """Choose a tolerance in the widest gap of ascending extents; 0 if none is wide."""
     known = extents[extents > noise]
     if reference is not None and known.size and reference > known[-1]:
         known = np.append(known, reference)
@@ -569,13 +528,7 @@ def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | N
 def decide(
     extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float | FloatArray
 ) -> tuple[BoolArray, BoolArray]:
-    """Decide which polynomials vanish, and for which that can be decided at all.
-
-    ``noise``, ``doubt``: up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be
-    one. Returns ``vanishes``, ``is_decided``: undecided polynomials count neither as vanishing nor
-    as nonvanishing: as an equation one may be wrong, and as a nonvanishing polynomial it may be
-    rounding errors, which would spoil all higher degrees.
-    """
+    """Return which polynomials vanish, and for which rounding errors leave that to be decided."""
     bound = np.maximum(tol, noise)
     # Without its safety factor, the bound on the errors is about as large as they are. If that is
     # above what counts as zero, a small extent is chance: with as many polynomials as points an
@@ -586,11 +539,7 @@ def decide(
 
 
 def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArray) -> float:
-    """Return the smallest factor by which an extent would have to change to be decided otherwise.
-
-    ``bound``: extents up to this vanish by the tolerance. Infinite if there is no polynomial, or
-    all extents are zero.
-    """
+    """Return the smallest factor by which an extent would change to be decided otherwise."""
     extents, limit = solution.extents, np.maximum(bound, solution.doubt)
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(vanishes, limit / extents, extents / limit)
@@ -598,10 +547,7 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
 
 
 def find_rank_margin(solved: Solved) -> RankMargin:
-    """Return how far rounding errors are from changing a rank.
-
-    Of the generalized problem, and of extents where the tolerance does not decide.
-    """
+    """Return how far rounding errors are from changing a rank."""
     solution = solved.solution
     if solved.form.coordinates is not None:  # exact relations were found before the extents
         return solution.margin
@@ -615,22 +561,14 @@ def find_rank_margin(solved: Solved) -> RankMargin:
 
 
 def measure_orthogonality_loss(R: FloatArray) -> float:
-    """Return how far polynomials of size 1 are from orthonormal, by R of their values.
-
-    ``R`` of shape (n_polynomials, n_polynomials): the first is the constant, which has size 1
-    whatever the convention of sizes is. The largest entry of R'R - I, without the constant's own.
-    """
+    """Return the largest entry of R'R - I, without that of the constant."""
     gram = R.T @ R
     np.fill_diagonal(gram, np.diag(gram) - 1.0)
     return float(np.max(np.abs(gram[1:, 1:]), initial=0.0))
 
 
 def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
-    """Count extents that differ from the tolerance by no more than their rounding errors.
-
-    ``bound``: extents up to this vanish by the tolerance. Where it is no larger than the rounding
-    errors, these decide, and ``decide`` has its own rules for them.
-    """
+    """Count extents that differ from the tolerance by no more than their rounding errors."""
     rounding = 2 * solution.doubt / SAFETY  # about as large as the errors are
     is_near = np.abs(solution.extents - bound) <= rounding
     return int(np.sum(is_near & (SAFETY * solution.doubt < bound)))
@@ -642,12 +580,7 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 def find_noise(
     source: SampleSource, max_degree: int | None, settings: Settings
 ) -> tuple[Noise, Moments | None]:
-    """Find the noise of points, by their moments or else by the extents of their polynomials.
-
-    Exact equations hide the noise of others. As long as moments do not tell, columns or directions
-    that satisfy equations of their own are taken out, and the noise is that of the rest. The
-    moments are for the construction, instead of the points, if the noise is to be taken out.
-    """
+    """Find the noise of points without exact equations, and moments to be corrected."""
     bound = UNBOUNDED if max_degree is None else max_degree
     lowest = None  # degree of the exact equations
     while (found := search_moments(source, bound, settings.memory_budget)) is None:

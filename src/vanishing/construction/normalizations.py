@@ -161,10 +161,7 @@ def is_ordinary(
 
 
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
-    """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
-
-    Columns of zeros have no units.
-    """
+    """Return ``unit`` times the identity on the columns of degree 1; None if their units agree."""
     variables, exponents = scale_columns(stage)
     has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
     if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True) and not has_zeros:
@@ -190,12 +187,7 @@ def graded_form(
 def grade_rows(
     stage: Stage, rows: FloatArray, weights: FloatArray, sizes: FloatArray, right: FloatArray
 ) -> Form:
-    """Return the form with weights of any size on rows of ordinary size.
-
-    ``rows`` of shape (n_rows, n_directions): what is measured, as functions of the directions.
-    ``weights``: their binary logarithms. ``sizes``, ``right``: orthonormal combinations of the
-    candidates, which are the directions times their sizes.
-    """
+    """Return the form that weighs rows, by binary logarithms, which measure the directions."""
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
         logarithms = weights + np.log2(lengths)

@@ -31,16 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The affine span of the rows of X, and of those of the contrast if there is one.
+    """The affine span of the rows of X, and of those of the contrast if there is one."""
 
-    ``directions`` of shape (n_features, rank): orthonormal. ``n_rows``: number of rows of X.
-    ``scale``: length of directions of size 1 outside of the span; 0 if they have size 0.
-    """
-
-    directions: FloatArray
+    directions: FloatArray  # orthonormal columns
     mean: FloatArray
-    n_rows: int
-    scale: float
+    n_rows: int  # of X
+    scale: float  # length of directions of size 1 outside of the span; 0 if they have size 0
 
     @property
     def n_outside(self) -> int:
@@ -49,10 +45,7 @@ class Span:
         return int(n_features - rank)
 
     def map_rows(self, source: SampleSource) -> SampleSource:
-        """Return the coordinates of rows in the span.
-
-        The mean is not subtracted: rounding errors are relative to it.
-        """
+        """Return the coordinates of rows in the span."""
         directions = self.directions
 
         def take_coordinates(x: Array) -> Array:
@@ -61,10 +54,7 @@ class Span:
         return MappedSource(source, take_coordinates, directions.shape[1]).named(source.name)
 
     def lift(self, found: "Construction") -> "Construction":
-        """Return polynomials in the coordinates of the span as polynomials in the variables.
-
-        With the equations of the span, if these have a size.
-        """
+        """Return polynomials in the variables, with the equations of the span."""
         n_features = len(self.mean)
         inner = AffineMap(self.directions.T, np.zeros(self.directions.shape[1]), self.mean)
         basis = found.basis.compose(inner)
@@ -106,13 +96,7 @@ def find_span(
     paper_norm: bool,
     memory_budget: int,
 ) -> Span | None:
-    """Find the span of the rows, if there are fewer of them than columns.
-
-    ``paper_norm``: whether tolerances follow the paper's convention. None if the construction
-    should not make use of it: there are as many rows as columns or few columns, the normalization
-    depends on the axes, or columns are in very different units, so that mixing them would lose the
-    digits of the small ones.
-    """
+    """Find the span of the rows; None if they are many, or it is of no use."""
     n_features = source.n_features
     # With fewer columns, square matrices are small, and equations are worth reading one by one.
     if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:

@@ -137,11 +137,7 @@ class Angle:
 
 @dataclass(frozen=True, init=False)
 class Chart:
-    """A rational map from a box of parameters onto a variety or a piece of it.
-
-    The text gives the coordinates by +, -, * and / only, so that it serves floats, fractions and
-    complex numbers.
-    """
+    """A map by +, -, * and / from a box of parameters onto a variety or a piece of it."""
 
     text: str
     parameters: tuple[Interval | Angle, ...]
@@ -161,10 +157,7 @@ class Chart:
         return exact_rows(evaluate(self.text, ChainMap(*values)))
 
     def stretch(self, numbers: FloatArray) -> FloatArray:
-        """Return by how much the chart magnifies lengths, areas or volumes at its parameters.
-
-        Derivatives are taken by complex steps, which are exact to rounding.
-        """
+        """Return how the chart magnifies volumes, by complex steps, which are exact to rounding."""
         step = 1e-30
         directions = np.eye(len(self.parameters))
         columns = [self.rows(numbers + 1j * step * d).imag / step for d in directions]
@@ -359,11 +352,7 @@ def _parameters(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _point(u: Any, v: Any) -> tuple[Any, Any, Any]:
-    """Return the third point of the surface on the line through those of u and v.
-
-    With p and q these two, the sum of cubes of p + λq is 3λ (Σ p²q + λ Σ pq²): it vanishes for
-    λ = -Σ p²q / Σ pq².
-    """
+    """Return p + λq, with λ = -Σ p²q / Σ pq², on the line through those of u and v, p and q."""
     ppq = 1 + v - u * u
     pqq = 1 - v * v + u
     fourth = _denominator(u, v)

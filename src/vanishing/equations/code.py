@@ -30,10 +30,7 @@ from vanishing.polynomials.evaluation import last_degree_with_vanishing
 
 
 def provenance(equations: ModelEquations) -> list[str]:
-    """Say what source was made of, and which equations it evaluates.
-
-    Lines of printable ASCII without comment signs; other characters as in Python's escapes.
-    """
+    """Say what source was made of and which equations it evaluates, in printable ASCII."""
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     basis = equations.basis
     names = ", ".join(equations.names)
@@ -65,11 +62,7 @@ def _formulas(equations: ModelEquations) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text that is harmless in a comment of C and of Python.
-
-    Nothing there may end a comment or begin one, end a line, or join it with the next: a backslash
-    does, and so does ``??/`` in C99.
-    """
+    """Return text that neither ends nor begins a comment or a line of C or Python."""
     escaped = text.encode("unicode_escape").decode("ascii")
     for sign, harmless in (("*/", "* /"), ("/*", "/ *"), ("??", "? ?"), ('"""', '" " "')):
         escaped = escaped.replace(sign, harmless)
@@ -91,14 +84,7 @@ def _match_reserved() -> re.Pattern[str]:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether C, its library or a compiler has a meaning for a name already.
-
-    Examples
-    --------
-    >>> from vanishing.equations.code import is_reserved
-    >>> [is_reserved(name) for name in ("ptrdiff_t", "sinf", "y0", "string", "sine")]
-    [True, True, True, False, False]
-    """
+    """Whether C, its library or a compiler has a meaning for a name already."""
     return _match_reserved().fullmatch(name) is not None
 
 
@@ -115,16 +101,11 @@ def is_reserved(name: str) -> bool:
 
 
 class DegreeTable(NamedTuple):
-    """What is combined to the polynomials of one degree.
+    """What is combined to the polynomials of one degree, nonvanishing ones first."""
 
-    ``left`` and ``right`` are the places of the factors of each product among the values of F; at
-    degree 1 there are centered variables instead of products. The matrices have one column a
-    polynomial, nonvanishing ones first, and one row a product or a value of F of lower degree.
-    """
-
-    left: IntArray
+    left: IntArray  # place of a factor among F, the variable at degree 1
     right: IntArray
-    on_products: FloatArray
+    on_products: FloatArray  # one column a polynomial
     on_lower: FloatArray
     n_nonvanishing: int
     n_vanishing: int

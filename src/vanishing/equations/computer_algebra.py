@@ -270,11 +270,7 @@ _SAFE = re.compile(r"[a-z][0-9]{0,6}")
 
 
 def rename_variables(names: Sequence[str]) -> list[str]:
-    """Replace names of variables, all different, that a system might not take.
-
-    A letter with a number, or none, stays, and capitals become small if that name is free. Others
-    become a letter with the position.
-    """
+    """Return names of a letter and digits, which all systems take, for names that are others."""
     renamed = [name if _SAFE.fullmatch(name) else "" for name in names]
     for j, name in enumerate(names):
         if not renamed[j] and _SAFE.fullmatch(name.lower()) and name.lower() not in renamed:

@@ -47,12 +47,7 @@ class Excerpt:
 
 
 def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
-    """Write the first equations of a basis, those of each degree mixed to the shortest ones.
-
-    ``model`` is the ideal that the basis is from, if there is one. If the equations have too many
-    terms, or the basis does not know the spread of the data, its polynomials are written as they
-    are.
-    """
+    """Write the first equations of a basis, those of each degree mixed to the shortest ones."""
     top = len(basis.blocks)
     if basis.count() and count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top):
         scale = DataScale.of(basis, model)
@@ -95,10 +90,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
 
 
 def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
-    """Expand as many equations as can be expanded quickly.
-
-    Terms that do not count at the digits shown are not counted as left out either.
-    """
+    """Expand as many equations as can be expanded quickly."""
     n_shown = min(SHOWN_EQUATIONS, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
     while top and not is_quick(basis, top):

@@ -73,10 +73,7 @@ _MAPS = {
 
 
 def map_samples(step: Any, graph: Graph, x: Value) -> Value:
-    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them.
-
-    A subclass may do anything, and is refused.
-    """
+    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them."""
     if type(step) is Pipeline:
         return reduce(lambda z, each: map_samples(each, graph, z), steps_of(step), x)
     if type(step) not in _MAPS:
@@ -113,14 +110,10 @@ class Polynomials:
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Polynomials of all bases as matrix times terms plus bias.
+    """Polynomials of all bases as matrix times terms plus bias."""
 
-    The shapes are (n_bases, n_polynomials, n_terms) and (n_bases, n_polynomials, 1). The terms are
-    the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
-    """
-
-    matrix: FloatArray
-    bias: FloatArray
+    matrix: FloatArray  # (n_bases, n_polynomials, n_terms)
+    bias: FloatArray  # (n_bases, n_polynomials, 1)
 
     @classmethod
     def zero(cls, n_bases: int, n_polynomials: int, n_terms: int) -> "Combination":
@@ -150,17 +143,13 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class StackedDegree:
-    """One degree of all bases.
+    """One degree of all bases."""
 
-    ``left`` and ``right`` are the factors of the products, as rows of F_1 and F_{t-1} of all bases;
-    empty at degree 1. ``real`` says which of the vanishing polynomials are not padding.
-    """
-
-    left: IntArray
-    right: IntArray
+    left: IntArray  # rows of F_1 of all bases; none at degree 1
+    right: IntArray  # rows of F_{t-1}
     nonvanishing: Combination
     vanishing: Combination
-    real: BoolArray
+    real: BoolArray  # which of the vanishing polynomials are not padding
 
 
 def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
@@ -226,10 +215,7 @@ def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[
 
 
 def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
-    """Add the nodes of all vanishing polynomials of several bases.
-
-    Points come one a row, and so do the values, by basis and degree.
-    """
+    """Add the nodes of all vanishing polynomials of several bases; points come one a row."""
     degrees = stacked(stack)
     if not degrees:
         return x.take([], axis=1)
@@ -241,10 +227,7 @@ def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
 def sums_of_squares(
     stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
 ) -> Value:
-    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points).
-
-    One of the bases at least has vanishing polynomials; ``n_images`` points are made of one sample.
-    """
+    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points)."""
     return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
 
@@ -303,11 +286,7 @@ def _rows(polynomials: Combination, found: Value) -> Value:
 def in_blocks(
     graph: Graph, x: Value, rows: Value, nodes: list[Any], outputs: list[Output], *, n_rows: int
 ) -> list[Output]:
-    """Add a loop over blocks of ``n_rows`` rows of x at most.
-
-    ``nodes`` take a block as the value ``rows`` and compute ``outputs`` of it; those of all samples
-    are returned.
-    """
+    """Add a loop of ``nodes``, which take ``rows``, over blocks of ``n_rows`` rows of x at most."""
     n_samples = graph.op("Shape", x).take(0, axis=0)
     size = graph.op("Max", graph.op("Min", n_samples, n_rows), 1)
     n_blocks = (n_samples + size - 1) / size
@@ -454,11 +433,7 @@ def rows_of_a_block(widest: int) -> int:
 
 
 def _check_model(model: Any) -> None:
-    """Raise if a model cannot be exported, or is not fitted.
-
-    Models of this library write themselves by a method ``onnx_outputs``. Subclasses elsewhere may
-    override anything, and are not taken for their base.
-    """
+    """Raise if a model, or a subclass elsewhere, cannot be exported, or is not fitted."""
     ours = type(model).__module__.split(".")[0] == __name__.split(".")[0]
     if not (ours and hasattr(model, "onnx_outputs")) and type(model) is not PolynomialBasis:
         raise TypeError(

@@ -22,10 +22,7 @@ OPSET = 18
 
 
 class Graph:
-    """Nodes and constants, in the order in which they were added.
-
-    The input has type ``dtype``, and all floating point numbers in the graph ``arithmetic``.
-    """
+    """Nodes and constants, in the order in which they were added."""
 
     def __init__(self, dtype: str, arithmetic: str) -> None:
         onnx = import_extra("onnx", extra="onnx", purpose="to_onnx")
@@ -154,10 +151,7 @@ class Value:
         return self.graph.op("Gather", self, np.asarray(indices, dtype=np.int64), axis=axis)
 
     def reshape(self, *shape: int) -> "Value":
-        """Return the same numbers in another shape.
-
-        One size may be -1, for what is left; 0 stands for the size that is there now.
-        """
+        """Return the same numbers in another shape; -1 is what is left, 0 as it is."""
         return self.graph.op("Reshape", self, shape)
 
     @property

@@ -31,13 +31,7 @@ LARGEST_LATTICE = 24
 def rational_candidates(
     coefficients: Sequence[float], scales: Sequence[float]
 ) -> Iterator[list[Fraction]]:
-    """Propose rational coefficients, simplest explanation of the smallest error first.
-
-    One of the coefficients is 1; ``scales`` are their errors, in common units. First each
-    coefficient is taken by itself, by continued fractions; then all with one denominator, by
-    lattice reduction. That reaches larger denominators: the more coefficients share one, the less
-    likely it is a coincidence.
-    """
+    """Propose rational coefficients: each by itself, then all with one denominator."""
     seen = []
     # From rounding to what badly conditioned points may leave: half of the digits.
     errors = takewhile(lambda error: error <= SAME, (ROUNDING * 8**k for k in count()))
@@ -111,11 +105,7 @@ PIVOT_SHARE = 0.05
 def reduced_echelon(
     rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
 ) -> tuple[FloatArray, IntArray]:
-    """Bring the span of some rows to reduced echelon form: return it, and its pivots.
-
-    ``order`` lists the columns as they are wanted for pivots. A pivot is at least ``pivot_share``
-    of the largest column that could be one.
-    """
+    """Bring the span of rows to reduced echelon form, by pivots in order; return both."""
     span = _orthonormal(rows)
     pivots = _pivots(span, order, pivot_share)
     echelon = np.linalg.solve(span[:, pivots], span)

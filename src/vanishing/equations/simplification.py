@@ -50,12 +50,7 @@ from vanishing.polynomials.monomials import count, multiples_up_to, normalize_co
 
 
 class Adjustable:
-    """Uncertain coefficients of one polynomial, as they are now.
-
-    ``directions``, one a column, are independent changes of the coefficients, each of one standard
-    error; where a row is zero the coefficient is certain. ``cost`` is the sum of squares, in
-    standard errors, of all changes so far.
-    """
+    """Uncertain coefficients of one polynomial, as they are now."""
 
     def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
         self.coefficients = coefficients.copy()
@@ -102,22 +97,14 @@ LARGEST_COINCIDENCE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """Coefficients that are zero or short; integers if all are.
-
-    ``scale`` is what the coefficients were multiplied with to become integers, negative if signs
-    were changed.
-    """
+    """Coefficients that are zero or short; integers, times ``scale``, if all are."""
 
     coefficients: tuple[int | float, ...]
     scale: int
 
 
 def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -> None:
-    """Set coefficients to zero, as many as noise does not tell from zero.
-
-    ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
-    are smaller than this share of the largest one.
-    """
+    """Drop terms that noise does not tell from zero, or that are smaller than a share."""
     furthest = float(norm.isf(CHANCE / 2 / len(sizes)))
     allowed = chi2.isf(CHANCE, np.arange(1, len(sizes) + 1))
     n_dropped = 0
@@ -139,10 +126,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
 
 
 def with_fractions(polynomial: Adjustable) -> Simplified | None:
-    """Round all coefficients to simple fractions, or return None if noise tells the difference.
-
-    One of the coefficients is 1.
-    """
+    """Round all coefficients to simple fractions, or return None if noise tells the difference."""
     trial = polynomial.copy()
     fractions = [Fraction(c) for c in trial.coefficients]  # those that are fixed are 0 or 1
     while not trial.fixed.all():
@@ -334,10 +318,7 @@ class EchelonForm:
     pivots: IntArray
 
     def kept_by(self, directions: FloatArray) -> FloatArray:
-        """Return directions, modulo the polynomials, that leave the pivots as they are.
-
-        The scale of a polynomial, and how it is mixed with others, are chosen and not uncertain.
-        """
+        """Return directions, modulo the polynomials, that leave the pivots as they are."""
         kept = directions - self.coefficients @ directions[self.pivots]
         kept[self.pivots] = 0.0
         return kept
@@ -352,10 +333,7 @@ class Chosen(NamedTuple):
 
 
 def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chosen]]:
-    """Choose polynomials to write, in one way or, with ``mix``, in two.
-
-    Which variables are eliminated matters: where t = a + b, it is p = a b or p = b (t - b).
-    """
+    """Choose polynomials to write, in one way, or by eliminating other variables too."""
     orders = (False, True) if mix else (False,)
     return [
         list(_choose(sample, mix=mix, reduce=reduce, last_first=last_first))
@@ -364,12 +342,7 @@ def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chos
 
 
 def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Iterator[Chosen]:
-    """Choose polynomials to write.
-
-    With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
-    to noise, by multiples of others of lower degree. With ``reduce``, such multiples are subtracted
-    from the rest. Pivots are sought from the first variable on, or from the last.
-    """
+    """Choose polynomials to write: with ``mix`` combined, with ``reduce`` modulo lower ones."""
     degrees = sample.basis.degrees()
     if not mix:
         for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
@@ -432,10 +405,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
 def _new(
     sample: Sample, own: FloatArray, known: EchelonForm, noise: float, *, reduce: bool
 ) -> FloatArray:
-    """Return what polynomials have beyond multiples of others, as weighted rows.
-
-    Without ``reduce``, return the combinations of the polynomials that have something beyond them.
-    """
+    """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
     if not known.pivots.size:
@@ -501,10 +471,7 @@ def _with_first_term_positive(simplified: Simplified, exponents: IntArray) -> Si
 def write_shortest(
     sample: Sample, among: list[list[Chosen]], most: int | None = None, **rounding: Any
 ) -> list[tuple[Chosen, Simplified]]:
-    """Simplify the first polynomials of each list, and return those with the fewest terms.
-
-    A list that has more polynomials comes first: no equation is given up to be short.
-    """
+    """Simplify the first polynomials of each list; return the most, of fewest terms."""
     written = [
         [(each, simplify(sample, each, **rounding)) for each in chosen[:most]] for chosen in among
     ]

@@ -24,13 +24,9 @@ N_POINTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class DataScale:
-    """Points like the data, which say how large terms and polynomials are there.
+    """Points like the data, which say how large terms and polynomials are there."""
 
-    They are complete if they spread as far as the data in every direction. Otherwise any term may
-    be larger than it seems, and none is left out.
-    """
-
-    points: FloatArray
+    points: FloatArray  # as wide as the data in all directions, if complete
     is_complete: bool = True
 
     @classmethod
@@ -58,11 +54,7 @@ class DataScale:
             return np.asarray(np.std(self.points, axis=0))
 
     def sizes(self, degree: int) -> FloatArray | None:
-        """Return the size of each monomial up to a degree, or None if one is too large a number.
-
-        That is its root mean square. Where a monomial itself vanishes on the points, variables are
-        taken to be independent.
-        """
+        """Return the root mean square of each monomial up to a degree; None if one is too large."""
         table = monomials(self.points.shape[1], degree)
         alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -73,11 +65,7 @@ class DataScale:
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
-        """Return how far the value of each vanishing polynomial changes over the data.
-
-        That is what an equation says, as variables go from a standard deviation below their mean to
-        one above. Its terms may be much larger, far from the origin, where they cancel.
-        """
+        """Return how far polynomials change over two standard deviations of the data."""
         # Derivatives take as many times as long as there are variables.
         n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
         some = self.points[:: -(-len(self.points) // n_points)]
@@ -89,10 +77,7 @@ class DataScale:
     def terms(
         self, basis: PolynomialBasis, coefficients: FloatArray, *, digits: int | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the terms and digits to write of each polynomial, by ``terms_that_count``.
-
-        ``coefficients`` are those of ``basis.expand()``.
-        """
+        """Yield the terms and digits to write of each polynomial, by ``terms_that_count``."""
         sizes = self.sizes(len(basis.blocks))
         each = zip(coefficients.T, self.spans(basis), basis.extents, strict=True)
         for column, span, extent in each:
@@ -154,11 +139,7 @@ def terms_that_count(
 
 
 def monomial_sizes(points: FloatArray, table: Monomials) -> FloatArray:
-    """Return sizes of monomials: products of the root mean squares of powers of single variables.
-
-    The monomials themselves may vanish on the points. A variable that is always zero has the size
-    of the others.
-    """
+    """Return sizes of monomials, of single variables, since monomials may vanish."""
     # Relative to the largest value of each variable, so that high powers do not overflow.
     largest = np.max(np.abs(points), axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
