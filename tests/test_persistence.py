@@ -603,7 +603,7 @@ def test_parts_that_do_not_fit_each_other(tmp_path):
     other = VanishingDetector(VanishingIdeal(tol=10.0)).fit(table()[:, :2]).anomaly_score_.views
     cases = [
         (replace(score, normal=None), "the columns of the detector are not described"),
-        (replace(score, views=list(other)), "not one of points with 3 coordinates"),
+        (replace(score, views=list(other)), "its parts do not fit each other"),
         (replace(score, views=[replace(view, images=(1,))]), "looks at images that do not exist"),
     ]
     for wrong, said in cases:
