@@ -69,8 +69,8 @@ from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
-    from vanishing.equations.onnx_graph import Output as GraphOutput
+    from vanishing.equations.onnx import Graph, Value
+    from vanishing.equations.onnx import Output as GraphOutput
 
 __all__ = [
     "FragileWarning",
@@ -1041,7 +1041,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             return repr(self)
         if not self.basis_.count():
             return f"{self!r}: {describe_nothing(self)}"
-        from vanishing.equations.excerpt import print_text  # a fit needs none of it
+        from vanishing.equations.simplification import print_text  # a fit needs none of it
 
         n_found, n_features = self.basis_.count(), self.n_features_in_
         equations = "1 equation" if n_found == 1 else f"{n_found} equations"
@@ -1072,7 +1072,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        from vanishing.equations.excerpt import notebook_latex  # a fit needs none of it
+        from vanishing.equations.simplification import notebook_latex  # a fit needs none of it
 
         return notebook_latex(self.basis_, get_feature_names(self), self)
 

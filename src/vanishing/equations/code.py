@@ -24,7 +24,7 @@ from vanishing.equations.expansion import (
 from vanishing.equations.text import CODE
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import last_degree_with_vanishing
+from vanishing.polynomials.evaluation import needed_blocks
 
 # --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
 
@@ -113,21 +113,19 @@ class DegreeTable(NamedTuple):
 
 def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
     """Collect the numbers that an evaluator needs, besides the center of the variables."""
-    last = last_degree_with_vanishing(basis.blocks)
-    if last == 0:
+    blocks = needed_blocks(basis.blocks)
+    if not blocks:
         raise ValueError(
             "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
-    offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
+    offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in blocks)]).tolist()
     tables = []
-    for degree, block in enumerate(basis.blocks[:last], start=1):
-        # The nonvanishing polynomials of the last degree are not needed.
-        n_used = block.nonvanishing.shape[1] if degree < last else 0
-        on_products = np.hstack([block.nonvanishing[:, :n_used], block.vanishing])
-        on_lower = np.hstack([block.nonvanishing_lower[:, :n_used], block.vanishing_lower])
+    for degree, block in enumerate(blocks, start=1):
+        on_products = np.hstack([block.nonvanishing, block.vanishing])
+        on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
         left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
-        n_vanishing = block.vanishing.shape[1]
-        tables.append(DegreeTable(left, right, on_products, on_lower, n_used, n_vanishing))
+        sizes = block.nonvanishing.shape[1], block.vanishing.shape[1]
+        tables.append(DegreeTable(left, right, on_products, on_lower, *sizes))
     n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
     if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from vanishing.equations.excerpt import excerpt
+from vanishing.equations.simplification import excerpt
 from vanishing.equations.text import (
     SPOKEN,
     Sum,

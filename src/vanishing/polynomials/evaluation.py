@@ -1,7 +1,7 @@
 """Nested polynomials, one block per degree: values, Jacobians, gradients, restrictions to lines."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
@@ -382,6 +382,12 @@ def last_degree_with_vanishing(blocks: Sequence[DegreeBlock]) -> int:
     """Return the highest degree that has vanishing polynomials, 0 if none has."""
     degrees = [t for t, block in enumerate(blocks, start=1) if block.vanishing.shape[1]]
     return degrees[-1] if degrees else 0
+
+
+def needed_blocks(blocks: Sequence[DegreeBlock]) -> list[DegreeBlock]:
+    """Return the degrees that G depends on, the last of them without its F."""
+    needed = list(blocks[: last_degree_with_vanishing(blocks)])
+    return [*needed[:-1], *(replace(b, nonvanishing=b.nonvanishing[:, :0]) for b in needed[-1:])]
 
 
 # --- Jacobians of nested polynomials on a block of rows, by the product rule ----------------------
