@@ -566,11 +566,12 @@ def test_deep_values(file, tmp_path):
     _, text, arrays = content_of(file)
     manifest = json.loads(text)
     deep = 0
-    for _ in range(100):
+    for depth in range(400):
         deep = [deep]
-    manifest["model"]["parameters"]["ideal"] = deep
-    with pytest.raises(ModelFileError, match="deep"):
-        load_bytes(pack(json.dumps(manifest), arrays), tmp_path)
+        if depth % 100 == 99:
+            manifest["model"]["parameters"]["ideal"] = deep
+            with pytest.raises(ModelFileError):
+                load_bytes(pack(json.dumps(manifest), arrays), tmp_path)
 
 
 def test_strings_that_would_fill_the_memory(file, tmp_path):

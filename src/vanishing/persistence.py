@@ -96,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         else:
             require(type(model) in (*MODELS, *RECORDS), "it contains no model")
         require(not arrays, f"it contains arrays that belong to nothing: {sorted(arrays)[:3]}")
-    except ModelFileError as error:
+    except (ModelFileError, RecursionError) as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     return model
 
@@ -196,8 +196,6 @@ MODEL_PIPELINE: Mapping[str, Any] = {
     "steps": list[tuple[str, BaseEstimator | Literal["passthrough"] | None]],
     "memory": None,
 }
-#: Levels of objects in objects; a detector has about ten, a pipeline in a pipeline a few more.
-DEEPEST = 40
 
 
 class Decoder:
@@ -208,7 +206,6 @@ class Decoder:
 
     def decode(self, node: Any, path: str, *, fitted: bool) -> Any:
         """Return the value that parsed JSON stands for; estimators are fitted, or must not be."""
-        require(path.count(".") <= DEEPEST, f"{path} is nested too deeply")
         if isinstance(node, list):
             return [self.decode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(node)]
         if not isinstance(node, dict):

@@ -50,7 +50,7 @@ from vanishing.construction.noise import (
 from vanishing.construction.normalizations import ORDINARY, Gradient, Normalization, Vca
 from vanishing.construction.passes import Gram, Pass, Reduction
 from vanishing.data.source import MappedSource, SampleSource
-from vanishing.levels import BLOCK, SAFETY
+from vanishing.levels import BLOCK, OUTLYING, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement, DegreeBlock, Evaluator
 from vanishing.polynomials.monomials import AffineMap, count
@@ -642,9 +642,6 @@ def _scale_nonvanishing(
 
 # --- Where the tolerance decides ------------------------------------------------------------------
 
-#: Neighbouring extents that differ by less than this factor are not split.
-NARROWEST_GAP = 5.0
-
 
 def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
     """Choose a tolerance in the widest gap of ascending extents; 0 if none is wide."""
@@ -655,7 +652,7 @@ def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | N
         return 0.0
     gaps = known[1:] / known[:-1]
     widest = int(np.argmax(gaps))
-    if gaps[widest] < NARROWEST_GAP:
+    if gaps[widest] < OUTLYING:  # noise of the smaller extents may be as large
         return 0.0
     return float(np.sqrt(known[widest] * known[widest + 1]))
 

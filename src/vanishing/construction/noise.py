@@ -34,6 +34,7 @@ from vanishing.data.source import ArraySource, SampleSource, sample_rows
 from vanishing.levels import BLOCK, CHANCE, FOLDS, OUTLYING, SAFETY, SAME
 from vanishing.polynomials.basis import CLEARLY, STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import (
+    NEARLY_DEPENDENT,
     SQUARED_AWAY,
     count,
     monomials,
@@ -172,10 +173,6 @@ class NoisyMoments:
         columns = np.tile(lower, n_features**2)
         entries = np.concatenate(factors), (np.concatenate(rows), columns)
         return csr_array(entries, shape=(len(table), len(table)))
-
-
-#: Multiples of equations of norm 1 that are dependent but for errors, by their singular values.
-NEARLY_DEPENDENT = 0.1
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,9 @@ import numpy as np
 from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
-from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
+from vanishing.levels import ALL_DIGITS, BLOCK, CHANCE, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
-
-#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
-N_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +35,13 @@ class DataScale:
         and have their extents. The model that the basis is from knows directions in which the data
         is constant, which a basis alone cannot tell from directions that were given up.
         """
-        points = np.zeros((N_POINTS, basis.n_features))
+        n_points = round(1 / CHANCE)  # for sizes that are right to a few percent
+        points = np.zeros((n_points, basis.n_features))
         first = basis.blocks[0]
         rms = _nonvanishing_rms(basis, model)
         values = np.append(first.extents, np.full(first.nonvanishing.shape[1], rms or 0.0))
         directions = np.hstack([first.vanishing, first.nonvanishing])
-        drawn = np.random.default_rng(0).normal(size=(N_POINTS, len(values))) * values
+        drawn = np.random.default_rng(0).normal(size=(n_points, len(values))) * values
         with np.errstate(over="ignore", invalid="ignore"):
             points[:, first.left] = first.projection[0] + _solved(directions, drawn)
         return cls(points, is_complete=rms is not None and _is_whole(basis, model))

@@ -333,6 +333,8 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 #: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
 #: What differs by less is tied: that is far above rounding, and far below differences of data.
 CANCELLED = 1e-6
+#: Multiples of noisy equations are dependent but for errors up to this share of their size.
+NEARLY_DEPENDENT = 0.1
 #: Residuals that a Gram matrix, which squares them, does not tell from zero.
 SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
 
