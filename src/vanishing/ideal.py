@@ -1137,11 +1137,7 @@ def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) 
 
 
 class HasIdeal:
-    """Mixin of estimators whose parameter ``ideal`` may be None, which stands for a default.
-
-    Scikit-learn sets ``ideal__tol`` on the value of ``ideal``, which fails for None. The default
-    takes its place, so that grid searches work without setting ``ideal`` first.
-    """
+    """Mixin of estimators that set ``ideal__tol`` on a default where ``ideal`` is None."""
 
     ideal: VanishingIdeal | None
 

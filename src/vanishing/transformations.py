@@ -308,11 +308,7 @@ def _compose(transformations: Sequence[Transformation]) -> Transformation:
 
 @dataclass(frozen=True)
 class ImageTransformations(Transformations):
-    """Base of the sets that move pixels: what they do to one grid of pixel numbers says it all.
-
-    A row of the data is an image of shape ``image_shape``, channels last, flattened as
-    ``image.reshape(-1)`` does.
-    """
+    """Sets that move the pixels of images, channels last, whose rows are flattened."""
 
     image_shape: tuple[int, ...]
 

@@ -121,11 +121,7 @@ class ScaledEquations:
         return np.asarray(values <= OUTLYING * usual + SAME * self.size)
 
     def ranks_at(self, y: FloatArray) -> IntArray:
-        """Return the rank of the Jacobian at each point, up to noise.
-
-        Noise is the distance of the points of the fit from the worst equation, to first order, over
-        the size of the points.
-        """
+        """Return the rank of the Jacobian at each point, up to noise relative to the points."""
         noise = float(np.max(self.basis.extents / self.scale, initial=0.0)) / self.size
         singular = np.linalg.svd(self.jacobian(y), compute_uv=False)
         # Beside the usual gradient, 1, as well: at a singular point all of them are small.
@@ -394,16 +390,12 @@ def project(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Normal and tangent directions at points of a variety of codimension r.
-
-    ``normal`` (m, n, r) and ``tangent`` (m, n, n - r) are orthonormal; ``back`` (m, r, k) takes the
-    values of the equations to steps along ``normal``; ``regular`` says where J has rank r.
-    """
+    """Orthonormal normal and tangent directions at points of a variety of codimension r."""
 
     normal: FloatArray
     tangent: FloatArray
-    back: FloatArray
-    regular: BoolArray
+    back: FloatArray  # from values of the equations to steps along ``normal``
+    regular: BoolArray  # where the Jacobian has rank r
 
     @classmethod
     def at(cls, equations: ScaledEquations, y: FloatArray, dimension: int) -> "_Frame":

@@ -57,11 +57,7 @@ def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None)
 
 
 def row_slices(x: Array, *, width: int) -> Iterator[slice]:
-    """Yield slices that cover the rows of ``x`` in blocks.
-
-    They are twice as long as the blocks of a pass on a processor: much of the work is in short
-    calls, for which threads wait for each other.
-    """
+    """Yield slices that cover the rows of ``x``, on a processor twice as long as in a pass."""
     cpu = is_on_cpu(x)
     step = block_rows(width, cpu=cpu) * (2 if cpu else 1)
     for start in range(0, x.shape[0], step):
@@ -69,11 +65,7 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
 
 
 def apply_to_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
-    """Call a function for slices that cover the rows of ``x``, several at once.
-
-    Polynomials that overflow become infinite or NaN without a warning. BLAS has one thread for a
-    single slice, too: with more, it may add up in another order.
-    """
+    """Call a function for slices of rows, several at once, without warnings of overflow."""
     slices = list(row_slices(x, width=width))
     # The function itself, since each thread has its own floating-point error state.
     work = np.errstate(over="ignore", invalid="ignore")(work)

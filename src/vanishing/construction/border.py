@@ -47,17 +47,7 @@ __all__ = ["Abm", "AbmGradient", "BorderConstruction", "Oavi", "resolve_construc
 
 @dataclass(frozen=True)
 class BorderConstruction:
-    """Base class of the constructions of border bases.
-
-    Parameters
-    ----------
-    order : {"deglex", "degrevlex"}, default="deglex"
-        The term order; the first column is the largest variable.
-    border : {"corners", "full"}, default="corners"
-        Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
-        all products of a variable and a term of O. A polynomial of another term is
-        left out if it does not vanish within the tolerance.
-    """
+    """Base class of the constructions of border bases."""
 
     order: TermOrder = "deglex"
     border: Literal["corners", "full"] = "corners"
@@ -249,16 +239,12 @@ class BorderState:
 
 @dataclass(frozen=True)
 class BorderSettings:
-    """How to grow a border basis; the same at every degree.
-
-    ``normalization``: None for leading coefficient 1. ``paper_norm``: whether ``tol`` bounds ‖g(X)‖
-    instead of the root mean square.
-    """
+    """How to grow a border basis; the same at every degree."""
 
     construction: BorderConstruction
-    normalization: Normalization | None
+    normalization: Normalization | None  # None for leading coefficient 1
     tol: float
-    paper_norm: bool
+    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     reduction: Reduction
     memory_budget: int
 
@@ -272,11 +258,7 @@ def construct_border_basis(
     callback: Callable[[DegreeTrace], object] | None = None,
     ranges: FloatArray | None = None,
 ) -> Construction:
-    """Run ABM or OAVI.
-
-    ``max_degree``: None runs until no term joins O. ``ranges`` of shape (2, n_features): the least
-    and the largest value of each column, if they are known.
-    """
+    """Run ABM or OAVI; ``ranges`` are the least and largest values of columns, if known."""
     construction = settings.construction
     state = BorderState.start(source.n_features)
     box = None
@@ -359,11 +341,7 @@ class BorderStage(Stage):
         return 1 + self.left, self.n_lower - n_last + self.right
 
     def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
-        """Return the form on [F C_pre] with a factor.
-
-        ``matrix`` has shape (n_rows, n_lower + n_candidates). ``relative_error``: of the factor,
-        relative to the norms of its columns.
-        """
+        """Return the form on [F C_pre] with a factor of a relative error."""
         scale = norms(matrix)
         return Form(matrix, scale, max(relative_error or EPS, EPS) * scale)
 
@@ -497,11 +475,7 @@ def _make_block(
     *,
     full: bool,
 ) -> DegreeBlock:
-    """Write the polynomials as C V with C = C_pre - F L.
-
-    L is zero for the terms that join O. That of a leading term holds the coefficients of its
-    polynomial on lower degrees, which is not used otherwise.
-    """
+    """Write the polynomials as C V with C = C_pre - F L; L is zero for the terms that join O."""
     n_border = len(border.exponents)
     projection = np.zeros((len(state.rms), n_border))
     nonvanishing = np.eye(n_border)[:, found.joined]

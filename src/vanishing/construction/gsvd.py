@@ -364,15 +364,8 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
 
 
 def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
-    """Return the directions of the null space of the stack that have a size under the form.
-
-    The stack is as inaccurate as the coarser side. With Gram matrices, and with columns in very
-    different units, the size of a relation under the form may be below the errors of the points,
-    and still be known.
-
-    ``null`` of shape (n_columns, n_null): independent directions. The result has shape (n_columns,
-    n_relations). Of size 1 under the form, as far as that is known.
-    """
+    """Return the directions of the null space of the stack that have a size under the form."""
+    # Relations that are small under the form may be below errors of the stack, but not their own.
     if not form.definite and (form.norms(null) <= form.noise(null)).all():
         return null[:, :0]  # as for products that are combinations of others
     rotated = null @ right_singular_vectors(form.factor @ null)
@@ -693,17 +686,9 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
 
 
 def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
-    """Rotate relations so that those of very different coefficients are orthogonal.
-
-    All exact relations are tied: any rotation of them has size 1 under the form and extent 0. But
-    for points of size s the form sees x² - s² by s², and the difference of two such polynomials by
-    1. Scaled to size 1, one has coefficients s² times those of the other. A rotation that mixes
-    them leaves no digits of the smaller one.
-
-    ``vectors`` of shape (n_relations, n_relations): of size 1 under the form, in orthonormal
-    coordinates. Returns ``vectors`` of shape (n_relations, n_relations). Returns ``groups``: where
-    relations of similar sizes start, and the number of relations.
-    """
+    """Rotate tied relations so that those of very different coefficients are orthogonal."""
+    # For points of size s the form sees x² - s² by s², and the difference of two such polynomials
+    # by 1: its coefficients are s² times larger then. A mixture leaves no digits of the smaller.
     n_relations = vectors.shape[1]
     rotated = vectors @ right_singular_vectors(vectors)
     rotated = rotated[:, np.argsort(-norms(rotated), kind="stable")]

@@ -309,11 +309,7 @@ class Settings:
     memory_budget: int
 
     def size_on_points(self, n_rows: float) -> float:
-        """Return the root mean square of F on X.
-
-        Other forms see the span of F only. With size 1 their numbers do not depend on ``n_rows``,
-        which is a sum of weights and may be tiny.
-        """
+        """Return the root mean square of F on X: 1, unless sizes of products count in the paper."""
         is_seen = self.paper_norm and self.normalization.uses_all_products
         return float(1.0 / np.sqrt(n_rows)) if is_seen else 1.0
 

@@ -468,12 +468,7 @@ class MomentSource(RecalledSource):
     def _relative_error(
         self, errors: FloatArray, sizes: FloatArray, amplification: FloatArray
     ) -> float:
-        """Return the rounding errors of sums relative to what cancellation leaves of them.
-
-        The coefficients of polynomials have errors of eps times their amplification, and the
-        construction multiplies the value returned here by that amplification. The errors of the
-        factor come in addition and must not be multiplied as well, so they are divided by it.
-        """
+        """Return the rounding errors of sums, over amplification, relative to what is left."""
         unit = self.moments.factor.relative_error
         relative = _largest_ratio(errors, sizes)
         if CANCELLED * relative > unit:

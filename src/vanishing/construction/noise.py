@@ -310,12 +310,6 @@ class MomentConditions:
         """The moments of all rows."""
         return self.noisy.series(range(FOLDS))
 
-    @property
-    def n_redundant(self) -> int:
-        """How many more conditions than coefficients there are."""
-        n_features = self.source.n_features
-        return count(n_features, self.degree + 1) - count(n_features, self.degree)
-
     def matrix(self, t: float) -> FloatArray:
         """Return the means of products of multipliers, by rows, and monomials of g."""
         n_monomials = count(self.source.n_features, self.degree)
@@ -370,7 +364,7 @@ class MomentConditions:
         for _ in range(2):  # by a covariance of that, and by one of what it gives
             weights = self.weights(t, polynomials)
             t, squares, polynomials = self._minimize(weights, norm, start, number)
-        return Compromise(t, polynomials, squares / self.n_redundant)
+        return Compromise(t, polynomials, squares / (len(plain) - n_monomials))
 
     def _minimize(
         self, weights: FloatArray, norm: FloatArray, start: float, number: int
@@ -392,11 +386,7 @@ class MomentConditions:
         return float(np.exp(found.x)), squares, vectors[:, :number]
 
     def gain(self, best: "Compromise") -> float:
-        """Return by which factor one polynomial is more accurate than by M(t) θ = 0 alone.
-
-        By the standard errors of both, as root mean squares on the points. Where further
-        conditions say nothing, they only add the errors of their weights.
-        """
+        """Return by which factor standard errors are less than by M(t) θ = 0 alone."""
         t, vector = best.variance, best.polynomials[:, 0]
         n_monomials = len(vector)
         matrix, step = self.matrix(t), 1e-4 * t

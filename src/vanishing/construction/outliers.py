@@ -108,9 +108,9 @@ class MonomialValues:
         return squares, within @ vectors
 
 
-def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Boundary]:
+def find_boundaries(rows: FloatArray, max_degree: int) -> list[Boundary]:
     """Find polynomials, one after the other, that are close to most rows, and not to the rest."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     widest = count(rows.shape[1], max_degree)
     most = max(600, ROWS_LOOKED_AT * min(widest, MONOMIALS_LOOKED_AT))
     if len(rows) > most:
@@ -251,11 +251,11 @@ def _usual(distances: FloatArray) -> float:
     return float(np.quantile(distances, 1 - MOST_OUTLIERS) / norm.ppf(1 - MOST_OUTLIERS / 2))
 
 
-def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0) -> BoolArray:
+def find_inliers(source: SampleSource, max_degree: int | None) -> BoolArray:
     """Say which rows are close to the polynomials that most rows are close to."""
-    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=seed)
+    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=0)
     highest = UNBOUNDED if max_degree is None else max_degree
-    boundaries = find_boundaries(rows, highest, seed)
+    boundaries = find_boundaries(rows, highest)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:

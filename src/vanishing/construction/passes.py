@@ -55,10 +55,6 @@ class Factor:
         """Root mean square of each column."""
         return norms(self.R)
 
-    def reweight(self, weight: float) -> "Factor":
-        """Return the factor of the weighted mean, if values were multiplied by root weights."""
-        return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
-
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
         """Return L = argmin ‖C - F L‖ of trailing columns C, and R of C - F L (paper, Step 1)."""
         leading = self.R[:n_lower, :n_lower]
@@ -353,15 +349,13 @@ class Pass:
                 f"{source.name} contains NaN, infinity, or numbers too large for their products; "
                 "impute, drop or rescale them before fitting"
             )
-        return factor.reweight(float(whole.weight)) if source.weighted else factor
+        if not source.weighted:
+            return factor
+        weight = float(whole.weight)
+        return replace(factor, R=factor.R * np.sqrt(factor.n_rows / weight), n_rows=weight)
 
     def _count_rows(self, n_columns: int, per_row: int, *, cpu: bool) -> int:
-        """Return how many rows to evaluate at a time.
-
-        A block is held up to three times while it is computed: values, products, a gathered factor.
-        A block with fewer values of each polynomial than there are polynomials would be smaller
-        than its summary, and merging would take as long as summarizing.
-        """
+        """Return how many rows to evaluate at a time; a block is larger than its summary."""
         width = 3 * n_columns * per_row
         usual = block_rows(width, cpu=cpu, budget_bytes=self.memory_budget)
         most = max(1, self.memory_budget // (8 * width))

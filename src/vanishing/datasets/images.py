@@ -35,11 +35,7 @@ def decompress(content: bytes) -> bytes:
 
 
 def parse_idx(content: bytes) -> npt.NDArray[np.uint8]:
-    """Read an array of unsigned bytes; the array is a view of ``content``.
-
-    The header is two zero bytes, one for the type of the entries, one for the number n of axes,
-    and n lengths of four bytes.
-    """
+    """Read unsigned bytes after a header of type, number of axes and lengths of these."""
     if content[:2] != b"\x00\x00" or not content[3:4]:
         raise ValueError(f"it is not an IDX file: it starts with {content[:4]!r}")
     entry_type, n_axes = content[2:3], content[3]

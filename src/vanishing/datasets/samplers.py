@@ -326,12 +326,7 @@ class ClebschSampler(RationalSampler):
         return self.sections.draw(rng, n_samples)
 
     def draw_exact(self, rng: np.random.Generator, n_samples: int) -> FractionArray:
-        """Draw points, and round their parameters.
-
-        All points of certain lines have the same parameters, so that rounding moves points near
-        them far, or to none. Those few are left out: others move by about one in the largest
-        denominator.
-        """
+        """Draw points and round their parameters, but for the few that this moves far."""
         far = 100 / _MAX_DENOMINATOR
         found: FractionArray = np.empty((0, 3), dtype=object)
         while len(found) < n_samples:

@@ -38,18 +38,13 @@ STARS = Notation(times="*", power="{}**{}", write_number=_write_decimal)
 
 @dataclass(frozen=True)
 class Syntax:
-    """How a system writes a ring R and an ideal I; ``comment`` begins a line of comment.
+    """How a system writes a ring R and an ideal I."""
 
-    ``ring`` is a format of ``field``, ``variables`` and ``quoted`` variables, ``ideal`` one of
-    ``polynomials``. ``rationals`` and ``decimals`` are the fields of exact and of rounded numbers;
-    where there is none of the latter, polynomials with decimals are multiplied by a power of ten.
-    """
-
-    comment: str
-    ring: str
-    ideal: str
+    comment: str  # begins a line of comment
+    ring: str  # a format of the field, variables and quoted variables
+    ideal: str  # a format of polynomials
     rationals: str = "QQ"
-    decimals: str | None = None
+    decimals: str | None = None  # None: decimals are multiplied by powers of ten
     notation: Notation = CARET
 
 

@@ -167,11 +167,7 @@ class Value:
 
     @property
     def T(self) -> "Value":
-        """The transpose of a matrix, for outputs.
-
-        Not for what goes into a product: onnxruntime makes one node of both, FusedMatMul, which
-        has no kernel for float64 before version 1.26, and then refuses the graph.
-        """
+        """The transpose, for outputs only: onnxruntime may join it to a product as FusedMatMul."""
         return self.graph.op("Transpose", self, perm=[1, 0])
 
 

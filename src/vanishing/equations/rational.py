@@ -55,11 +55,7 @@ def _one_by_one(coefficients: Sequence[float], errors: Sequence[float]) -> list[
 def _common_denominator(
     coefficients: Sequence[float], errors: Sequence[float]
 ) -> list[Fraction] | None:
-    """Approximate all coefficients with one denominator q, by a short vector of a lattice.
-
-    The rows (1, c_1/e_1, ..., c_m/e_m) and (0, ..., 1/e_j, ..., 0) span vectors
-    (q, (q c_1 - p_1)/e_1, ...): short if q is small and every p_j/q is within e_j of c_j.
-    """
+    """Approximate all coefficients with one denominator q, by a short vector of a lattice."""
     from sympy import ZZ
     from sympy.polys.matrices import DomainMatrix
 
@@ -67,6 +63,7 @@ def _common_denominator(
     size = len(known) + 1
     if size > LARGEST_LATTICE:
         return None
+    # The rows (1, c_1/e_1, ...) and (0, ..., 1/e_j, ...) span (q, (q c_1 - p_1)/e_1, ...).
     # Lattices are over the integers: in steps of a small part of an error, rounding plays no role.
     steps = round(1 / CHANCE)
     rows = [[0] * size for _ in range(size)]

@@ -28,13 +28,7 @@ class DataScale:
 
     @classmethod
     def of(cls, basis: PolynomialBasis, model: Any = None) -> "DataScale":
-        """Draw points with the mean and the covariance of the data of a fit.
-
-        A model holds no data, but these moments: the nonvanishing polynomials of degree 1, F_1 = (x
-        - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal to them
-        and have their extents. The model that the basis is from knows directions in which the data
-        is constant, which a basis alone cannot tell from directions that were given up.
-        """
+        """Draw points with the moments of the data of a fit, which its degree 1 holds."""
         n_points = round(1 / CHANCE)  # for sizes that are right to a few percent
         points = np.zeros((n_points, basis.n_features))
         first = basis.blocks[0]
@@ -98,17 +92,7 @@ def terms_that_count(
     digits: int | None = None,
     is_complete: bool = True,
 ) -> tuple[IntArray, IntArray]:
-    """Choose terms and digits such that what is written holds on the data like what is meant.
-
-    ``sizes`` are those of the monomials, None if not known; ``span`` is how far values change over
-    the spread of the data, ``extent`` their root mean square on it. With ``digits``, coefficients
-    have as many at least, and more where the term needs them to be right to as many digits of what
-    the equation says. By default values change by less than a tenth of the extent. Terms are left
-    out if sizes are complete: known, and those on the data.
-
-    Returns the terms, largest first (highest degree first if sizes are not known), and the
-    significant digits of each.
-    """
+    """Return the terms and digits for which what is written holds on the data."""
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:
         return known, np.full(len(known), SHOWN_DIGITS if digits is None else digits)

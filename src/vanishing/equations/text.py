@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, log10
+from math import floor
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -144,17 +144,10 @@ class SimpleNumber(NamedTuple):
     coincidence: float
 
 
-def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> SimpleNumber:
-    """Find the simplest fraction, or decimal, within a tolerance of a number."""
+def simple_number(value: float, tolerance: float) -> SimpleNumber:
+    """Find the simplest fraction within a tolerance of a number."""
     fraction = simplest_fraction(value, tolerance)
-    found = SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
-    for digits in range(sys.float_info.dig if decimals and value else 0):
-        decimal = Fraction(f"{value:.{digits}e}")
-        if abs(decimal - Fraction(value)) <= tolerance:
-            unit = 10.0 ** (floor(log10(abs(value))) - digits)
-            coincidence = 2 * tolerance / unit
-            return min(found, SimpleNumber(decimal, coincidence), key=lambda each: each.coincidence)
-    return found
+    return SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
 
 
 def simplest_fraction(value: float, error: float) -> Fraction:

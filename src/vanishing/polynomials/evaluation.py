@@ -38,20 +38,12 @@ LARGEST_MATRIX = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Complement:
-    """Coefficients of the exact linear equations of wide data, and of others, as one matrix.
+    """The columns ``scale * W``, then ``others``; NumPy functions see the matrix written out."""
 
-    The columns are ``scale * W``, then ``others``. NumPy functions see the matrix written out;
-    the methods multiply by it in O(n r).
-
-    ``lower`` of shape (n_features - rank, rank): C, the last rows of an orthonormal basis of the
-    span. ``middle`` of shape (rank, rank): M. ``others`` of shape (n_features, n_others):
-    coefficients of equations that hold approximately.
-    """
-
-    lower: Annotated[FloatArray, "n_exact rank"]
-    middle: Annotated[FloatArray, "rank rank"]
+    lower: Annotated[FloatArray, "n_exact rank"]  # C
+    middle: Annotated[FloatArray, "rank rank"]  # M
     scale: float
-    others: Annotated[FloatArray, "n_features n_others"]
+    others: Annotated[FloatArray, "n_features n_others"]  # of equations that hold approximately
 
     @classmethod
     def of_span(cls, directions: FloatArray, scale: float, others: FloatArray) -> "Complement":

@@ -17,21 +17,7 @@ TERM_ORDERS: tuple[TermOrder, ...] = ("deglex", "degrevlex")
 
 
 def sort_terms(exponents: IntArray, order: TermOrder) -> IntArray:
-    """Return the order of terms of one degree, smallest first.
-
-    ``exponents`` has shape (n_terms, n_variables). ``order``: in both the first variable is the
-    largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.polynomials.order_ideal import sort_terms
-    >>> xz, yy = [1, 0, 1], [0, 2, 0]
-    >>> sort_terms(np.array([xz, yy]), "deglex").tolist()  # y² < xz
-    [1, 0]
-    >>> sort_terms(np.array([xz, yy]), "degrevlex").tolist()  # xz < y²
-    [0, 1]
-    """
+    """Return the order of terms of one degree, smallest first; the first variable is largest."""
     # The last key of lexsort counts first.
     if order == "deglex":
         return np.lexsort(exponents.T[::-1])
