@@ -440,10 +440,8 @@ def check_detector(detector: Detector) -> None:
     score, width = detector.anomaly_score_, detector.n_features_in_
     described = [each for each in (score.normal, score.constants, score.ranges) if each is not None]
     arrays = [array for each in described for array in vars(each).values() if np.ndim(array)]
-    require(
-        score.normal is not None and all(len(array) == width for array in arrays),
-        "the columns of the detector are not described",
-    )
+    if score.normal is None or any(len(array) != width for array in arrays):
+        raise ModelFileError("the columns of the detector are not described")
     n_images = len(score.coordinates.maps)
     require(
         all(_all_below(np.array(view.images, int), n_images) for view in score.views),
