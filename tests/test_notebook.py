@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.equations.excerpt import notebook_latex
 from vanishing.equations.expansion import SHOWN_EQUATIONS, SHOWN_TERMS
 from vanishing.equations.mathml import element, mathml_equation, notebook_html, render
+from vanishing.equations.simplification import notebook_latex
 from vanishing.equations.text import Sum, shorten_names, significant
 from vanishing.polynomials import PolynomialBasis
 

@@ -36,7 +36,7 @@ from vanishing.polynomials.monomials import count
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Output, Value
+    from vanishing.equations.onnx import Graph, Output, Value
 
 
 class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator):

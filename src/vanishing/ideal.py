@@ -69,8 +69,8 @@ from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
-    from vanishing.equations.onnx_graph import Output as GraphOutput
+    from vanishing.equations.onnx import Graph, Value
+    from vanishing.equations.onnx import Output as GraphOutput
 
 __all__ = [
     "FragileWarning",
@@ -114,10 +114,7 @@ class OverflowWarning(UserWarning):
 
 
 def warn_of_overflow(values: Array, what: str) -> Array:
-    """Warn if some rows of values are not finite, and return the values.
-
-    ``what``: what the values are, in the plural.
-    """
+    """Warn if some rows of values, named by ``what`` in the plural, are not finite; return them."""
     xp = namespace(values)
     # The sum costs far less than the values, and says that all of them are finite.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -144,10 +141,7 @@ def find_smallest_extent(ideal: "VanishingIdeal") -> float:
 
 
 def suggest_tolerance(smallest: float) -> float:
-    """Return a round tolerance, somewhat above the smallest extent.
-
-    ``smallest``: positive and finite.
-    """
+    """Return a round tolerance, somewhat above the smallest extent."""
     step = 10.0 ** np.floor(np.log10(smallest))
     larger = next(m * step for m in (1.5, 2, 3, 5, 10, 15) if m * step >= 1.2 * smallest)
     return float(f"{larger:.2g}")
@@ -170,10 +164,7 @@ def describe_nothing(ideal: "VanishingIdeal") -> str:
 def check_contrast(
     normalization: Normalization | None, *, given: bool, known: bool = False
 ) -> None:
-    """Refuse a contrast that is not used, and the lack of one that is needed.
-
-    ``given``: whether a contrast was passed. ``known``: whether there is one from earlier calls.
-    """
+    """Refuse a contrast that is not used, and the lack of one that is needed."""
     needed = normalization is not None and normalization.needs_contrast
     name = "leading coefficient" if normalization is None else type(normalization).__name__
     if needed and not (given or known):
@@ -1041,10 +1032,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return transformer_outputs([self.basis_], self.output, graph, x)
 
     def _warn_of_nothing(self, stacklevel: int = 3) -> None:
-        """Tell those who ask for equations that there are none, and what would give some.
-
-        Not in ``transform``: once for a model is enough.
-        """
+        """Tell those who ask for equations that there are none, and what would give some."""
         if not self.basis_.count():
             warnings.warn(describe_nothing(self), NothingVanishesWarning, stacklevel=stacklevel)
 
@@ -1053,7 +1041,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             return repr(self)
         if not self.basis_.count():
             return f"{self!r}: {describe_nothing(self)}"
-        from vanishing.equations.excerpt import print_text  # a fit needs none of it
+        from vanishing.equations.simplification import print_text  # a fit needs none of it
 
         n_found, n_features = self.basis_.count(), self.n_features_in_
         equations = "1 equation" if n_found == 1 else f"{n_found} equations"
@@ -1084,7 +1072,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
     def _repr_latex_(self) -> str | None:
         if not hasattr(self, "basis_") or get_config()["display"] != "diagram":
             return None
-        from vanishing.equations.excerpt import notebook_latex  # a fit needs none of it
+        from vanishing.equations.simplification import notebook_latex  # a fit needs none of it
 
         return notebook_latex(self.basis_, get_feature_names(self), self)
 
@@ -1149,11 +1137,7 @@ def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) 
 
 
 class HasIdeal:
-    """Mixin of estimators whose parameter ``ideal`` may be None, which stands for a default.
-
-    Scikit-learn sets ``ideal__tol`` on the value of ``ideal``, which fails for None. The default
-    takes its place, so that grid searches work without setting ``ideal`` first.
-    """
+    """Mixin of estimators that set ``ideal__tol`` on a default where ``ideal`` is None."""
 
     ideal: VanishingIdeal | None
 

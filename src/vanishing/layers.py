@@ -20,7 +20,7 @@ from vanishing.class_features import ClassVanishingFeatures
 from vanishing.equations.expansion import affine_map
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
+from vanishing.polynomials.evaluation import DegreeBlock, needed_blocks
 from vanishing.polynomials.monomials import AffineMap
 
 torch = import_extra("torch", extra="torch", purpose="vanishing.layers")
@@ -101,8 +101,7 @@ class VanishingLayer(torch.nn.Module):  # type: ignore[name-defined]
         n_variables = bases[0].n_features
         self.in_features = n_variables if inner is None else inner.n_in
         self.out_features = sum(basis.count() for basis in bases)
-        degrees = [basis.blocks[: last_degree_with_vanishing(basis.blocks)] for basis in bases]
-        degrees = [blocks for blocks in degrees if blocks]
+        degrees = [blocks for basis in bases if (blocks := needed_blocks(basis.blocks))]
         dtype = torch.get_default_dtype() if dtype is None else dtype
         # Subtracting a point in the middle of the data first keeps the digits of float32, which
         # x W - c W would lose where the data is far from the origin. What rounding changes of that
@@ -169,10 +168,7 @@ class VanishingLayer(torch.nn.Module):  # type: ignore[name-defined]
 
 
 class _LinearPolynomials(torch.nn.Module):  # type: ignore[name-defined]
-    """F_1 and G_1 of several ideals: one matrix product.
-
-    The matrix has F_1 of all ideals first, so that products find their factors in one tensor.
-    """
+    """F_1 of all ideals, where products find their factors, and G_1 of each: one matrix product."""
 
     def __init__(
         self, degrees: Sequence[Sequence[DegreeBlock]], n_variables: int, middle: FloatArray
@@ -210,18 +206,12 @@ class _ProductPolynomials(torch.nn.Module):  # type: ignore[name-defined]
             [(of_degree[j], of_degree[j + 1]) for of_degree in starts] for j in self.present
         ]
         self.sizes = [block.n_candidates for block in blocks]
-        self.widths = [
-            (_count_needed(degrees[j], t), degrees[j][t - 1].vanishing.shape[1])
-            for j in self.present
-        ]
+        self.widths = [(b.nonvanishing.shape[1], b.vanishing.shape[1]) for b in blocks]
         left = [block.left + starts[0][j] for j, block in zip(self.present, blocks, strict=True)]
         right = [block.right + starts[-1][j] for j, block in zip(self.present, blocks, strict=True)]
         self.register_buffer("left", torch.tensor(np.concatenate(left)))
         self.register_buffer("right", torch.tensor(np.concatenate(right)))
-        self.combine = torch.nn.ModuleList(
-            _linear(*_on_terms(block, keep_nonvanishing=width > 0))
-            for block, (width, _) in zip(blocks, self.widths, strict=True)
-        )
+        self.combine = torch.nn.ModuleList(_linear(*_on_terms(block)) for block in blocks)
 
     def forward(self, lower: list[Array]) -> tuple[Array, Sequence[Array]]:
         """Return F_t of all ideals and G_t of each that is present."""
@@ -262,7 +252,7 @@ def _round(point: FloatArray, dtype: Any) -> FloatArray:
 
 def _count_needed(blocks: Sequence[DegreeBlock], t: int) -> int:
     """Return the number of polynomials F_t that higher degrees of an ideal are made of."""
-    return blocks[t - 1].nonvanishing.shape[1] if t < len(blocks) else 0
+    return blocks[t - 1].nonvanishing.shape[1] if t <= len(blocks) else 0
 
 
 def _on_variables(
@@ -270,19 +260,16 @@ def _on_variables(
 ) -> tuple[FloatArray, FloatArray]:
     """Return A and b of the polynomials A x + b of degree 1."""
     first = blocks[0]
-    if which == "nonvanishing" and len(blocks) == 1:
-        return np.zeros((0, n_variables)), np.zeros(0)
     coefficients = getattr(first, which)
     matrix = np.zeros((coefficients.shape[1], n_variables))
     np.add.at(matrix.T, first.left, coefficients)  # the same variable may stand at several places
     return matrix, -getattr(first, f"{which}_lower")[0]
 
 
-def _on_terms(block: DegreeBlock, *, keep_nonvanishing: bool) -> tuple[FloatArray, FloatArray]:
+def _on_terms(block: DegreeBlock) -> tuple[FloatArray, FloatArray]:
     """Return A and b of [F_t G_t] in terms of F_1, ..., F_{t-1} and the products."""
-    kept = ["nonvanishing", "vanishing"] if keep_nonvanishing else ["vanishing"]
-    on_products = np.concatenate([getattr(block, which) for which in kept], axis=1)
-    on_lower = np.concatenate([getattr(block, f"{which}_lower") for which in kept], axis=1)
+    on_products = np.hstack([block.nonvanishing, block.vanishing])
+    on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
     # The first of the lower polynomials is the constant 1.
     return np.concatenate([-on_lower[1:], on_products]).T, -on_lower[0]
 

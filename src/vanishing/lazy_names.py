@@ -9,10 +9,7 @@ from typing import Any
 def import_when_used(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions ``__getattr__`` and ``__dir__`` of a package.
-
-    ``homes`` are its modules by the public names that they define.
-    """
+    """Return ``__getattr__`` and ``__dir__`` of a package, by the modules of its public names."""
 
     def get_name(name: str) -> Any:
         if name not in homes:

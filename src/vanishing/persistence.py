@@ -6,7 +6,9 @@ Nothing in a file is executed when it is loaded. ``saving.py`` writes files, and
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -15,9 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
-from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Seen
@@ -25,17 +25,12 @@ from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
 from vanishing.detectors.columns import ColumnFunctions
 from vanishing.detectors.gradients import OrientedGradients, check_image_shape
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView
+from vanishing.detectors.neighborhoods import ColumnView
 from vanishing.detectors.score import (
     Coordinates,
-    LikelihoodView,
-    LinearView,
-    Mixture,
-    SpanView,
 )
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
-from vanishing.explain.view import Component, View
 from vanishing.ideal import VanishingIdeal
 from vanishing.laws.invariants import Invariant, Invariants
 from vanishing.laws.law import Law
@@ -52,7 +47,6 @@ from vanishing.saving import (
     PIPELINE,
     Arrays,
     ModelFileError,
-    Preprocessor,
     check_model_pipeline,
     collect_classes,
     conforms,
@@ -66,7 +60,7 @@ from vanishing.saving import (
     require,
     save,
 )
-from vanishing.transformations import Affine, Composition, Gather, Transformation
+from vanishing.transformations import Gather
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -102,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         else:
             require(type(model) in (*MODELS, *RECORDS), "it contains no model")
         require(not arrays, f"it contains arrays that belong to nothing: {sorted(arrays)[:3]}")
-    except ModelFileError as error:
+    except (ModelFileError, RecursionError) as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
     return model
 
@@ -124,10 +118,7 @@ def _check_version(manifest: Any) -> None:
 
 
 def unpack(file: IO[bytes], size: int) -> tuple[str, str, Arrays]:
-    """Read manifest, digest and arrays of a file of known size.
-
-    Nothing is allocated that the file does not hold. The digest is not compared yet.
-    """
+    """Read manifest, digest and arrays; nothing is allocated that the file does not hold."""
     start = file.read(8)
     header_size = int.from_bytes(start, "little")
     rest = size - len(start)
@@ -205,8 +196,6 @@ MODEL_PIPELINE: Mapping[str, Any] = {
     "steps": list[tuple[str, BaseEstimator | Literal["passthrough"] | None]],
     "memory": None,
 }
-#: Levels of objects in objects; a detector has about ten, a pipeline in a pipeline a few more.
-DEEPEST = 40
 
 
 class Decoder:
@@ -216,11 +205,7 @@ class Decoder:
         self.arrays = arrays
 
     def decode(self, node: Any, path: str, *, fitted: bool) -> Any:
-        """Return the value that parsed JSON stands for.
-
-        ``path`` is its place in the model. Estimators have to be fitted, or must not be.
-        """
-        require(path.count(".") <= DEEPEST, f"{path} is nested too deeply")
+        """Return the value that parsed JSON stands for; estimators are fitted, or must not be."""
         if isinstance(node, list):
             return [self.decode(each, f"{path}.{i}", fitted=fitted) for i, each in enumerate(node)]
         if not isinstance(node, dict):
@@ -339,19 +324,15 @@ def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str)
 
 # --- Whether the parts of a model fit each other --------------------------------------------------
 #
-# Types were compared with annotations before. What follows is about what evaluation relies on:
-# shapes, widths and indices. A model that passes can be used on data of its width.
+# Types and shapes were compared with annotations before. What follows is about indices. What else
+# does not fit shows when the model is used on a row of its width.
 
 #: Fits stay far below this degree. Counting the monomials of a huge one would take for ever.
 LARGEST_DEGREE = 1000
 
 
 def check_shapes(value: Any, shapes: Mapping[str, tuple[str, ...]], path: str) -> None:
-    """Check that arrays have the shapes of their annotations.
-
-    A dimension is a number, or a field or attribute: its value if that is an integer, otherwise its
-    length. Any other name stands for one size within an object.
-    """
+    """Check that arrays have the shapes of their annotations."""
     sizes: dict[str, int] = {}
     for name, shape in shapes.items():
         array = vars(value).get(name)
@@ -394,14 +375,6 @@ def check_basis(basis: PolynomialBasis) -> None:
         n_first, n_last = basis.blocks[0].nonvanishing.shape[1], n_nonvanishing
 
 
-def check_complement(matrix: Complement) -> None:
-    """Check the equations of a span."""
-    require(
-        len(matrix.others) == sum(matrix.lower.shape) and 0 < matrix.scale < np.inf,
-        "the equations of a span do not fit each other",
-    )
-
-
 def check_ideal(ideal: VanishingIdeal) -> None:
     """Check a fitted ideal."""
     width = ideal.n_features_in_
@@ -410,6 +383,7 @@ def check_ideal(ideal: VanishingIdeal) -> None:
         "the polynomials of an ideal do not have as many variables as its data has columns",
     )
     require(len(ideal.trace_) > 0, "an ideal has no trace")
+    _use(ideal.basis_.evaluate, np.zeros((1, width)))
     if (border := ideal.order_ideal_) is not None:
         require(
             all(
@@ -461,26 +435,48 @@ def check_class_features(features: ClassVanishingFeatures) -> None:
     _check_widths(features.ideals_, features.n_features_in_)
 
 
-def check_component(component: Component) -> None:
-    """Check what is known of each polynomial."""
-    require(
-        len(component.center) == component.ideal.basis_.count(),
-        "what is known of the polynomials does not fit their number",
-    )
-
-
 def check_detector(detector: Detector) -> None:
     """Check a fitted detector: that its score takes rows of its width."""
     score, width = detector.anomaly_score_, detector.n_features_in_
     described = [each for each in (score.normal, score.constants, score.ranges) if each is not None]
     arrays = [array for each in described for array in vars(each).values() if np.ndim(array)]
+    if score.normal is None or any(len(array) != width for array in arrays):
+        raise ModelFileError("the columns of the detector are not described")
+    n_images = len(score.coordinates.maps)
     require(
-        score.normal is not None and all(len(array) == width for array in arrays),
-        "the columns of the detector are not described",
+        all(_all_below(np.array(view.images, int), n_images) for view in score.views),
+        "a view looks at images that do not exist",
     )
-    widths = _check_coordinates(score.coordinates, width)
+    row = score.normal.mean[None, :]
     for view in score.views:
-        _check_view(view, widths)
+        if isinstance(view, ColumnView):
+            image = _use(partial(score.coordinates.image, view.images[0]), row)
+            fits = view.evidence is not None and _are_functions(view.evidence, image.shape[1])
+            require(fits, "a view does not fit its columns")
+    _use(score.score_samples, row)
+
+
+def check_coordinates(coordinates: Coordinates) -> None:
+    """Check the columns that are taken, and their functions."""
+    columns, scores = coordinates.columns, coordinates.normal_scores
+    require(
+        columns is None or int(columns.min(initial=0)) >= 0, "a column of a detector is negative"
+    )
+    require(
+        not coordinates.ranked
+        or (columns is not None and scores is not None and _are_functions(scores, len(columns))),
+        "the normal scores of the detector do not fit its columns",
+    )
+
+
+def _use(method: Callable[[Any], Any], row: npt.NDArray[Any]) -> Any:
+    """Apply a method of a model to a row: it fails if the parts do not fit each other."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return method(row)
+    except Exception as error:
+        raise ModelFileError(f"its parts do not fit each other: {error}") from error
 
 
 def check_christoffel(detector: ChristoffelDetector) -> None:
@@ -497,37 +493,6 @@ def check_christoffel(detector: ChristoffelDetector) -> None:
         _check_numbers("rows", fits and bool((reservoir.weights > 0).all()), rows)
 
 
-def _check_coordinates(coordinates: Coordinates, width: int) -> list[int]:
-    """Check the maps from rows of a width, and return the width of each image."""
-    scaler, columns = coordinates.scaler, coordinates.columns
-    if scaler is not None:
-        check_preprocessor(scaler, width)
-        require(
-            scaler.mean_ is not None and scaler.scale_ is not None,
-            "the scaler of the detector has no mean or no scale",
-        )
-    if columns is not None:
-        require(_all_below(columns, width), f"the columns of the detector are not among {width}")
-        width = len(columns)
-    scores = coordinates.normal_scores
-    require(
-        not coordinates.ranked
-        or (columns is not None and scores is not None and _are_functions(scores, width)),
-        "the normal scores of the detector do not fit its columns",
-    )
-    widths = []
-    for applied in coordinates.maps:
-        image = width
-        if isinstance(applied, Transformation):
-            check_transformation(applied, width)
-        elif applied is not None:
-            image = check_preprocessor(applied, width)
-        if coordinates.preprocessor is not None:
-            image = check_preprocessor(coordinates.preprocessor, image)
-        widths.append(image)
-    return widths
-
-
 def _are_functions(functions: ColumnFunctions, width: int) -> bool:
     """Say whether each of so many columns has a function, with knots in increasing order."""
     starts, knots = functions.starts, functions.knots
@@ -539,80 +504,9 @@ def _are_functions(functions: ColumnFunctions, width: int) -> bool:
     return bool(numbers and (steps > 0).all())
 
 
-def _check_view(view: View, widths: list[int]) -> None:
-    """Check a view of images of some widths."""
-    images, n_components = list(view.images), len(view.components)
-    require(
-        0 < len(images) == len(view.names)
-        and images == sorted(set(images))
-        and 0 <= images[0] <= images[-1] < len(widths),
-        "a view looks at images that do not exist",
-    )
-    width = widths[images[0]]
-    match view:
-        case Mixture():
-            fits = 0 < view.n_clusters <= n_components == view.n_clusters * len(images)
-            fits &= view.metric is None or len(view.metric) == width
-        case LikelihoodView():
-            fits = view.centers.shape[1] == view.factors.shape[1] == width
-            fits &= 0 < len(view.factors) == view.centers.size
-        case SpanView():
-            fits = len(view.center) == width
-        case NeighborView():
-            fits = view.rows.shape[1] == width and len(view.rows) > 0
-            fits &= n_components == 0 and view.resolution > 0 and bool((view.row_weights > 0).all())
-        case ColumnView():
-            evidence = view.evidence
-            fits = n_components == 0 and evidence is not None
-            fits &= evidence is not None and _are_functions(evidence, width)
-        case _:
-            fits = n_components > 0
-    if not isinstance(view, Mixture):
-        fits &= len(images) == 1 and (n_components == 0 or not isinstance(view, LinearView))
-    require(
-        fits and view.first_cluster >= 0 and {widths[i] for i in images} == {width},
-        "a view does not have the ideals of its images",
-    )
-    _check_widths([component.ideal for component in view.components], width)
-
-
-def check_transformation(transformation: Transformation, width: int) -> None:
-    """Check that a transformation takes rows of a width and keeps it."""
-    match transformation:
-        case Gather(columns=columns):
-            fits = len(columns) == width and _all_below(columns, width)
-        case Affine(offset=offset):
-            fits = len(offset) == width
-        case Composition(parts=parts):
-            for part in parts:
-                check_transformation(part, width)
-            fits = True
-        case _:
-            fits = False
-    require(fits, f"a transformation is not one of rows of {width} columns")
-
-
-def check_preprocessor(preprocessor: Any, width: int) -> int:
-    """Check that a preprocessor takes rows of a width, and return the width of its output."""
-    if isinstance(preprocessor, Pipeline):
-        for step in get_steps(preprocessor):
-            width = check_preprocessor(step, width)
-        require(len(preprocessor.steps) > 0, "a pipeline has no steps")
-        return width
-    name = type(preprocessor).__name__
-    known = PCA | StandardScaler | Preprocessor
-    require(isinstance(preprocessor, known), f"{name} is not a preprocessor")
-    require(preprocessor.n_features_in_ == width, f"{name} does not fit {width} columns")
-    if isinstance(preprocessor, Preprocessor):
-        return preprocessor.n_features_out
-    if isinstance(preprocessor, PCA):
-        return len(preprocessor.components_)
-    require(
-        (preprocessor.mean_ is not None or not preprocessor.with_mean)
-        and (preprocessor.scale_ is not None or not preprocessor.with_std),
-        f"{name} does not fit {width} columns",
-    )
-    return width
+def check_gather(gather: Gather) -> None:
+    """Check that columns are among those of the rows."""
+    require(_all_below(gather.columns, len(gather.columns)), "a transformation moves no columns")
 
 
 def check_gradients(gradients: OrientedGradients) -> None:
@@ -628,10 +522,11 @@ def check_pipeline(pipeline: Pipeline) -> None:
     """Check that preprocessing leads to the columns of the model at the end."""
     check_model_pipeline(pipeline)
     *steps, model = get_steps(pipeline)
-    width = get_input_width(steps[0]) if steps else model.n_features_in_
-    for step in steps:
-        width = check_preprocessor(step, width)
-    require(model.n_features_in_ == width, f"the model does not fit {width} columns")
+    if steps:
+        image = _use(
+            Pipeline(pipeline.steps[:-1]).transform, np.zeros((1, get_input_width(steps[0])))
+        )
+        require(model.n_features_in_ == np.shape(image)[1], "the model does not fit its steps")
 
 
 def _check_widths(ideals: list[VanishingIdeal], width: int) -> None:
@@ -687,11 +582,11 @@ def _all_below(indices: Any, bound: int) -> bool:
 
 #: The checks of classes, made as soon as an object of one has been read.
 CHECKS: Mapping[type, Callable[[Any], None]] = {
-    Complement: check_complement,
     PolynomialBasis: check_basis,
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,
-    Component: check_component,
+    Coordinates: check_coordinates,
+    Gather: check_gather,
     VanishingDetector: check_detector,
     TransformationDetector: check_detector,
     ChristoffelDetector: check_christoffel,

@@ -187,10 +187,7 @@ def write_model(path: str | os.PathLike[str], model: Any, n_columns: int) -> Non
 
 
 def compute_fingerprint(model: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Return a digest of the column names and of all arrays of a fitted model.
-
-    Fits to the same data with the same parameters have the same fingerprint, others another one.
-    """
+    """Return a digest of the column names and of all arrays of a fitted model."""
     found = hashlib.sha256()
     for name in getattr(model, "feature_names_in_", ()):
         found.update(repr(str(name)).encode())
@@ -316,10 +313,7 @@ class Kept(NamedTuple):
 
     @classmethod
     def of(cls, hints: Mapping[str, Any], required: Iterable[str]) -> "Kept":
-        """Split annotations into types and what ``Annotated`` says of them.
-
-        That is a shape, or the type in files of what may be anything in memory.
-        """
+        """Split annotations into types and what ``Annotated`` adds: shapes, types in files."""
         types, shapes = dict(hints), {}
         for name, hint in hints.items():
             if get_origin(hint) is Annotated:
@@ -388,10 +382,7 @@ def get_fitted(kept: Any) -> Kept:
 
 
 def collect_classes(models: Iterable[type]) -> dict[str, type]:
-    """Return all classes that files of models may name, by their names in files.
-
-    They are the models, parameters, and what the annotations of these name.
-    """
+    """Return the models, parameters, and what their annotations name, by their names in files."""
     found: dict[str, type] = {}
     waiting: list[Any] = [*models, *PARAMETERS, *PREPROCESSORS]
     while waiting:

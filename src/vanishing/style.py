@@ -33,10 +33,7 @@ def pyplot(caller: str) -> Any:
 def new_axes(
     n_columns: int, size: tuple[float, float], *, ratios: Any = None, **parameters: Any
 ) -> Any:
-    """Make a figure that leaves room for what is written beside its axes, and return the axes.
-
-    ``size`` is in inches; of several columns it is an array of axes, with widths in ``ratios``.
-    """
+    """Make a figure of a size in inches, with room beside its axes, and return the axes."""
     from matplotlib import pyplot
 
     # Compressed: axes of a fixed shape, such as pictures, leave no gaps.

@@ -43,13 +43,7 @@ class Transformation(ABC):
 
     @abstractmethod
     def __call__(self, block: Array) -> Array:
-        """Return the images of the rows of ``block``, a new array of the same library and dtype.
-
-        Parameters
-        ----------
-        block : array of shape (n_rows, n_features)
-            Left as it is. The image of a row does not depend on the other rows.
-        """
+        """Return the images of the rows of ``block``, a new array of the same library and dtype."""
 
 
 class Transformations(ABC):
@@ -314,11 +308,7 @@ def _compose(transformations: Sequence[Transformation]) -> Transformation:
 
 @dataclass(frozen=True)
 class ImageTransformations(Transformations):
-    """Base of the sets that move pixels: what they do to one grid of pixel numbers says it all.
-
-    A row of the data is an image of shape ``image_shape``, channels last, flattened as
-    ``image.reshape(-1)`` does.
-    """
+    """Sets that move the pixels of images, channels last, whose rows are flattened."""
 
     image_shape: tuple[int, ...]
 

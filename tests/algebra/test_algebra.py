@@ -16,7 +16,7 @@ from vanishing.algebra import (
     minimal_generators_exactly,
     project,
 )
-from vanishing.algebra.hilbert import growth
+from vanishing.algebra.varieties import growth
 from vanishing.construction.border import Abm, AbmGradient, Oavi
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.polynomials.monomials import monomials

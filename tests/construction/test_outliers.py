@@ -109,11 +109,11 @@ def test_outliers_of_a_line_are_found_by_linear_polynomials():
     x = rng.normal(size=200)
     rows = np.column_stack([x, 2 * x + 1])
     rows[:20, 1] += 5.0
-    boundaries = find_boundaries(rows, 1, seed=0)
+    boundaries = find_boundaries(rows, 1)
     inside = np.all([boundary.contains(rows) for boundary in boundaries], axis=0)
     np.testing.assert_array_equal(inside, np.arange(200) >= 20)
     np.testing.assert_array_equal(
-        np.all([b.contains(1e6 * rows) for b in find_boundaries(1e6 * rows, 1, seed=0)], axis=0),
+        np.all([b.contains(1e6 * rows) for b in find_boundaries(1e6 * rows, 1)], axis=0),
         inside,
     )
 
@@ -121,7 +121,7 @@ def test_outliers_of_a_line_are_found_by_linear_polynomials():
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_outliers_do_not_depend_on_units(scale):
     X, outlying = with_outliers("circle", 0.2, n_samples=300)
-    boundaries = find_boundaries(scale * X, 2, seed=0)
+    boundaries = find_boundaries(scale * X, 2)
     inside = np.all([boundary.contains(scale * X) for boundary in boundaries], axis=0)
     np.testing.assert_array_equal(inside, ~outlying)
     assert {boundary.degree for boundary in boundaries} == {2}
@@ -134,6 +134,6 @@ def test_rows_far_along_a_curve_are_no_outliers_in_any_units(scale):
     x = np.concatenate([rng.uniform(-0.2, 0.2, 340), rng.uniform(1, 2, 60)])
     rows = scale * np.column_stack([x, x**2])
     rows[:8, 1] += scale * rng.uniform(1, 2, 8)
-    boundaries = find_boundaries(rows, 2, seed=0)
+    boundaries = find_boundaries(rows, 2)
     inside = np.all([boundary.contains(rows) for boundary in boundaries], axis=0)
     np.testing.assert_array_equal(inside, np.arange(400) >= 8)

@@ -7,7 +7,7 @@ import pytest
 
 from vanishing import VanishingIdeal, load
 from vanishing.arrays.blocks import BudgetError
-from vanishing.construction import wide
+from vanishing.construction import loop
 from vanishing.ideal import InterpolationWarning
 from vanishing.polynomials.evaluation import Complement
 
@@ -26,7 +26,7 @@ def fit_both_ways(monkeypatch, X, contrast=None, **parameters):
     given = {} if contrast is None else {"contrast": contrast}
     inside = VanishingIdeal(max_degree=1, **parameters).fit(X, **given)
     with monkeypatch.context() as patched:
-        patched.setattr(wide, "MANY_COLUMNS", 10**9)
+        patched.setattr(loop, "MANY_COLUMNS", 10**9)
         usual = VanishingIdeal(max_degree=1, **parameters).fit(X, **given)
     return inside, usual
 
@@ -236,7 +236,7 @@ def test_degrees_with_as_many_products_as_rows_are_not_tried(n_rows):
 @pytest.mark.parametrize("in_parts", [False, True])
 def test_linear_equations_of_many_columns_and_more_rows(in_parts):
     rng = np.random.default_rng(0)
-    n_columns = 2 * wide.MANY_COLUMNS + 10
+    n_columns = 2 * loop.MANY_COLUMNS + 10
     X = rng.normal(size=(2 * n_columns, n_columns - 3)) @ rng.normal(
         size=(n_columns - 3, n_columns)
     )
@@ -265,7 +265,7 @@ def test_callbacks_hear_of_all_columns():
 
 def test_many_contrasting_rows_leave_no_span(monkeypatch):
     """Together they span all columns."""
-    monkeypatch.setattr(wide, "MANY_COLUMNS", 20)
+    monkeypatch.setattr(loop, "MANY_COLUMNS", 20)
     X, Y = make_rows(20, 60), make_rows(50, 60, seed=4) * 2.0
     inside, usual = fit_both_ways(monkeypatch, X, Y, normalization="contrastive", tol=0.5)
     np.testing.assert_array_equal(inside.extents_, usual.extents_)
@@ -276,7 +276,7 @@ def test_parts_of_wide_rows(monkeypatch):
     """Partial fits of many rows keep moments of all columns, and no rows to span a space."""
     X = make_rows(400, 12)
     whole = VanishingIdeal(max_degree=1, tol=0.9).fit(X)
-    monkeypatch.setattr(wide, "MANY_COLUMNS", 5)
+    monkeypatch.setattr(loop, "MANY_COLUMNS", 5)
     parts = VanishingIdeal(max_degree=1, tol=0.9)
     for part in np.array_split(X, 3):
         parts.partial_fit(part)

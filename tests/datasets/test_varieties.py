@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety, varieties
-from vanishing.datasets.samplers import Charts, LineSections, Polynomial
+from vanishing.datasets.varieties import Charts, LineSections, Polynomial
 from vanishing.polynomials.monomials import monomials
 
 PRIME = 2_147_483_647  # products of two residues fit into int64

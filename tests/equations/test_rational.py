@@ -362,12 +362,12 @@ def test_the_ends_of_the_interval_belong_to_it():
 
 def test_simple_numbers_nearby():
     assert simple_number(2.5001, 1e-3).value == Fraction(5, 2)
-    assert simple_number(-0.33334, 1e-4, decimals=True).value == Fraction(-1, 3)
-    found = simple_number(9.81, 1e-5, decimals=True)
+    assert simple_number(-0.33334, 1e-4).value == Fraction(-1, 3)
+    found = simple_number(9.81, 1e-5)
     assert found.value == Fraction(981, 100)
-    assert found.coincidence == pytest.approx(2e-3)
+    assert found.coincidence == pytest.approx(0.2)
     assert simple_number(np.pi, 1e-2).coincidence > 0.5
-    assert simple_number(0.0, 1e-2, decimals=True).value == 0
+    assert simple_number(0.0, 1e-2).value == 0
 
 
 def test_lattice_reduction_reaches_denominators_that_fractions_alone_do_not(monkeypatch):

@@ -8,8 +8,13 @@ from vanishing.algebra.generators import (
     minimal_generators,
     minimal_generators_exactly,
 )
-from vanishing.algebra.hilbert import VarietyEstimate, estimate_variety, hilbert_function
-from vanishing.algebra.projection import Projection, project
+from vanishing.algebra.varieties import (
+    Projection,
+    VarietyEstimate,
+    estimate_variety,
+    hilbert_function,
+    project,
+)
 
 __all__ = [
     "Membership",

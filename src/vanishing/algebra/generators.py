@@ -15,6 +15,7 @@ from vanishing.levels import ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import (
+    NEARLY_DEPENDENT,
     count,
     make_coprime_integers,
     monomials,
@@ -161,8 +162,6 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 # Multiples of noisy equations are independent that would depend on each other without noise, and
 # would take the place of new generators.
 
-#: Forms further away are different, however large the noise is.
-OTHER_FORM = 0.1
 #: A gap between sizes. What is below one is an error and what is above one counts, even if that is
 #: on the wrong side of the tolerance. Errors of single precision are larger than the noise tells.
 FORM_GAP = 100.0
@@ -237,7 +236,7 @@ def find_minimal_generators(basis: PolynomialBasis) -> BoolArray:
         # The leading terms of a polynomial may cancel but for their rounding errors. Its form says
         # nothing then, and must not take the place of one that does.
         noise = np.maximum(block.extents, rounding * norms(np.asarray(block.vanishing))) / sizes
-        tol = np.clip(2 * np.maximum(noise, noise_below), single, OTHER_FORM)
+        tol = np.clip(2 * np.maximum(noise, noise_below), single, NEARLY_DEPENDENT)
         known = _span(_multiply_up(generators, n_variables, degree), float(tol.min()), noise_below)
         outside = forms / sizes
         outside -= known @ (known.T @ outside)
@@ -292,10 +291,7 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
 
 
 def _independent(columns: FloatArray, noise: FloatArray, *, at_most: int) -> IntArray:
-    """Choose columns one by one, always the furthest from the span of those chosen before.
-
-    Columns and their noise are in units of the tolerance.
-    """
+    """Choose columns far from the span of those chosen before, in units of the tolerance."""
     triangle, order = qr(columns, mode="r", pivoting=True)
     distances = np.abs(np.diag(triangle))
     n_far = _count(distances, 1.0, noise[order[: len(distances)]])

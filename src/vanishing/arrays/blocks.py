@@ -57,11 +57,7 @@ def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None)
 
 
 def row_slices(x: Array, *, width: int) -> Iterator[slice]:
-    """Yield slices that cover the rows of ``x`` in blocks.
-
-    They are twice as long as the blocks of a pass on a processor: much of the work is in short
-    calls, for which threads wait for each other.
-    """
+    """Yield slices that cover the rows of ``x``, on a processor twice as long as in a pass."""
     cpu = is_on_cpu(x)
     step = block_rows(width, cpu=cpu) * (2 if cpu else 1)
     for start in range(0, x.shape[0], step):
@@ -69,11 +65,7 @@ def row_slices(x: Array, *, width: int) -> Iterator[slice]:
 
 
 def apply_to_row_slices(work: Callable[[slice], None], x: Array, *, width: int) -> None:
-    """Call a function for slices that cover the rows of ``x``, several at once.
-
-    Polynomials that overflow become infinite or NaN without a warning. BLAS has one thread for a
-    single slice, too: with more, it may add up in another order.
-    """
+    """Call a function for slices of rows, several at once, without warnings of overflow."""
     slices = list(row_slices(x, width=width))
     # The function itself, since each thread has its own floating-point error state.
     work = np.errstate(over="ignore", invalid="ignore")(work)
@@ -95,12 +87,7 @@ _allowed: int | None = None
 
 
 def threads_for(block: Array) -> int:
-    """Return how many blocks like this one may be worked on at once.
-
-    For NumPy arrays, as many as BLAS may use threads (``OMP_NUM_THREADS``, ``threadpoolctl``);
-    other libraries have threads of their own. One if the caller is not the main thread, since
-    whoever started the thread divides the work already.
-    """
+    """Return how many blocks like this one to work on at once: as many as BLAS may use."""
     if not array_api_compat.is_numpy_array(block) or not _in_main_thread():
         return 1
     return min(MOST_THREADS, _blas_threads() if _allowed is None else _allowed)
@@ -109,12 +96,7 @@ def threads_for(block: Array) -> int:
 def map_in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results of a function in the order of the items, computing several at once.
-
-    The calling thread takes items as they are needed, one more than there are threads. After an
-    error, or when the generator is closed, no item is started any more, and those that were
-    started are waited for.
-    """
+    """Yield the results of a function in the order of the items, computing several at once."""
     if threads == 1:
         yield from map(function, items)
         return
@@ -141,15 +123,7 @@ def map_in_threads(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit BLAS and LAPACK to one thread.
-
-    NumPy and SciPy bring a BLAS each, whose idle threads keep a core busy for a while. Where calls
-    of the two alternate, these threads cost several times the work itself. So the limit holds for
-    a whole fit.
-
-    Does nothing outside of the main thread: limits belong to the process, and threads that set and
-    restore them concurrently would leave a wrong one.
-    """
+    """Limit BLAS and LAPACK to one thread, in the main thread, to which limits belong."""
     threads = _blas_threads() if _in_main_thread() else 1
     if threads == 1:
         yield
@@ -187,10 +161,7 @@ def own_threads(block: Array) -> AbstractContextManager[None]:
 def limit_threads(
     threads: int | None, user_api: str | None = None
 ) -> AbstractContextManager[object]:
-    """Limit the libraries of an interface, "blas" or "openmp", or all, to so many threads.
-
-    Like ``threadpool_limits``, which searches for the libraries every time.
-    """
+    """Limit the libraries of an interface, "blas" or "openmp", or all, to so many threads."""
     if threads is None:
         return nullcontext()
     limit: AbstractContextManager[object] = _libraries(user_api).limit(
@@ -230,8 +201,5 @@ def _blas_threads() -> int:
 
 @cache
 def _libraries(user_api: str | None) -> ThreadpoolController:
-    """Find the libraries once per interface, at its first use: it is loaded by then.
-
-    That takes milliseconds, setting a limit microseconds.
-    """
+    """Find the libraries once per interface, since searching takes milliseconds."""
     return ThreadpoolController()

@@ -266,10 +266,7 @@ def _precision(matrix: Matrix) -> np.dtype[Any]:
 
 
 def triangular_factor(values: Array) -> Array:
-    """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten.
-
-    Upper triangular or, with fewer rows than polynomials, trapezoidal.
-    """
+    """Return R of the QR factorization of ``values.T``; ``values`` may be overwritten."""
     if array_api_compat.is_numpy_array(values):
         return qr_factor(values)
     xp = namespace(values)
@@ -288,12 +285,7 @@ def merge_triangular(first: Array, second: Array) -> Array:
 
 
 def pivoted_cholesky(matrix: Array, smallest: float, most: int) -> tuple[IntArray, FloatArray]:
-    """Factor a positive semidefinite matrix, the largest pivot first.
-
-    ``matrix`` of shape (n, n): may be overwritten. ``smallest``: pivots up to this are taken for
-    zero. ``most``: a bound on the rank. Returns ``pivots``: which rows were taken, in this order.
-    Returns ``diagonal``: of the triangular factor: the square roots of the pivots.
-    """
+    """Return rows and sizes of the pivots above a smallest one, the largest first."""
     if array_api_compat.is_numpy_array(matrix):
         # A symmetric matrix is its transpose in the column-major order of LAPACK.
         triangle, order, rank, _ = lapack.dpstrf(matrix.T, tol=smallest, overwrite_a=True)

@@ -172,10 +172,7 @@ def require_dense(data: Any, name: str) -> Any:
 
 
 def unmask(data: Any, name: str) -> Any:
-    """Return a masked array that hides nothing as a plain one, and other data as it is.
-
-    Raises ``TypeError`` if a masked array hides an entry, also as one of the rows of a list.
-    """
+    """Return a masked array as a plain one; raise TypeError if it hides an entry."""
     if isinstance(data, np.ma.MaskedArray):
         _refuse_hidden([data], name)
         return np.asarray(data)

@@ -12,10 +12,7 @@ from vanishing.arrays.namespace import is_truth_value
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number, or raise if it is none, or too small.
-
-    ``least``: the smallest number that is allowed.
-    """
+    """Return a whole number of at least ``least``, or raise."""
     try:
         number = least - 1 if is_truth_value(value) else index(value)
     except TypeError:
@@ -26,10 +23,7 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_real(name: str, value: Any, *, zero: bool) -> float:
-    """Return a finite positive number (or zero, if that is allowed), or raise.
-
-    ``zero``: whether it may be 0.
-    """
+    """Return a finite positive number (or zero, if that is allowed), or raise."""
     try:
         number = -1.0 if is_truth_value(value) or isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):

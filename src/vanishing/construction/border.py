@@ -47,17 +47,7 @@ __all__ = ["Abm", "AbmGradient", "BorderConstruction", "Oavi", "resolve_construc
 
 @dataclass(frozen=True)
 class BorderConstruction:
-    """Base class of the constructions of border bases.
-
-    Parameters
-    ----------
-    order : {"deglex", "degrevlex"}, default="deglex"
-        The term order; the first column is the largest variable.
-    border : {"corners", "full"}, default="corners"
-        Which terms outside of O get a polynomial: those all of whose proper divisors are in O, or
-        all products of a variable and a term of O. A polynomial of another term is
-        left out if it does not vanish within the tolerance.
-    """
+    """Base class of the constructions of border bases."""
 
     order: TermOrder = "deglex"
     border: Literal["corners", "full"] = "corners"
@@ -212,24 +202,15 @@ def resolve_construction(construction: Any) -> BorderConstruction | None:
 
 @dataclass(frozen=True, eq=False)
 class BorderState:
-    """What the degrees so far hand to the next.
-
-    ``terms`` of shape (n_terms, n_features): per degree from 0, the exponents of O. ``places``:
-    where the terms of O are among F: with the full border all variables are in F. ``rms``: root
-    mean square of F on X. ``shift``: rounding errors of F on X that are due to the origin of the
-    variables, in units of eps. ``residuals``: what fits on all smaller terms left of F. ``leading``
-    of shape (n_vanishing, n_features): per degree from 1, the leading terms. ``n_zeros``,
-    ``n_coefficients``: how many coefficients of the vanishing polynomials are zero, and how many
-    there are. ``n_rows``: number of points, or the sum of their weights; 0 until it is known.
-    """
+    """What the degrees so far hand to the next."""
 
     basis: PolynomialBasis
-    terms: tuple[IntArray, ...]
-    places: IntArray
-    rms: FloatArray
-    shift: FloatArray
-    residuals: FloatArray
-    leading: tuple[IntArray, ...] = ()
+    terms: tuple[IntArray, ...]  # per degree from 0, the exponents of O
+    places: IntArray  # of the terms of O among F, which may have more variables
+    rms: FloatArray  # of F on X
+    shift: FloatArray  # rounding errors of F due to the origin of the variables
+    residuals: FloatArray  # what fits on all smaller terms left of F
+    leading: tuple[IntArray, ...] = ()  # per degree from 1, the leading terms
     n_zeros: int = 0
     n_coefficients: int = 0
     n_rows: float = 0.0
@@ -258,16 +239,12 @@ class BorderState:
 
 @dataclass(frozen=True)
 class BorderSettings:
-    """How to grow a border basis; the same at every degree.
-
-    ``normalization``: None for leading coefficient 1. ``paper_norm``: whether ``tol`` bounds ‖g(X)‖
-    instead of the root mean square.
-    """
+    """How to grow a border basis; the same at every degree."""
 
     construction: BorderConstruction
-    normalization: Normalization | None
+    normalization: Normalization | None  # None for leading coefficient 1
     tol: float
-    paper_norm: bool
+    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     reduction: Reduction
     memory_budget: int
 
@@ -281,11 +258,7 @@ def construct_border_basis(
     callback: Callable[[DegreeTrace], object] | None = None,
     ranges: FloatArray | None = None,
 ) -> Construction:
-    """Run ABM or OAVI.
-
-    ``max_degree``: None runs until no term joins O. ``ranges`` of shape (2, n_features): the least
-    and the largest value of each column, if they are known.
-    """
+    """Run ABM or OAVI; ``ranges`` are the least and largest values of columns, if known."""
     construction = settings.construction
     state = BorderState.start(source.n_features)
     box = None
@@ -335,10 +308,7 @@ class Units(NamedTuple):
 
 
 def scale_to_box(ranges: FloatArray) -> Units:
-    """Return coordinates in which all columns reach from -1 to 1.
-
-    ``ranges`` of shape (2, n_features): the least and the largest value of each column.
-    """
+    """Return coordinates in which columns of known least and largest values reach from -1 to 1."""
     low, high = ranges.astype(np.float64)
     origin, unit = low / 2 + high / 2, high / 2 - low / 2
     # The rounding errors of a constant column are those of its value.
@@ -347,14 +317,7 @@ def scale_to_box(ranges: FloatArray) -> Units:
 
 
 def choose_frame(R: FloatArray, relative_error: float) -> Units:
-    """Return coordinates of size about 1, by R of [1 x].
-
-    Units are powers of two, and origins are round multiples of them, so that the coefficients of
-    exact equations stay exact.
-
-    ``R`` has shape (n_rows, 1 + n_features). ``relative_error``: of R. A spread that is no larger
-    is that of a constant column, and no unit.
-    """
+    """Return coordinates of size about 1, by R of [1 x], in powers of two, which stay exact."""
     mean, rms, spread = R[0, 1:] / R[0, 0], norms(R[:, 1:]), norms(R[1:, 1:])
     far = np.abs(mean) > spread
     size = np.where(far & (spread > SAFETY * relative_error * rms), spread, rms)
@@ -378,11 +341,7 @@ class BorderStage(Stage):
         return 1 + self.left, self.n_lower - n_last + self.right
 
     def form(self, matrix: FloatArray, relative_error: float | None = None) -> Form:
-        """Return the form on [F C_pre] with a factor.
-
-        ``matrix`` has shape (n_rows, n_lower + n_candidates). ``relative_error``: of the factor,
-        relative to the norms of its columns.
-        """
+        """Return the form on [F C_pre] with a factor of a relative error."""
         scale = norms(matrix)
         return Form(matrix, scale, max(relative_error or EPS, EPS) * scale)
 
@@ -396,10 +355,7 @@ class BorderStage(Stage):
 def measure_columns(
     stage: BorderStage, state: BorderState, normalization: Normalization | None, frame: Units | None
 ) -> Columns:
-    """Pass over X, and over Y or X again if the normalization needs it.
-
-    ``frame``: the coordinates of degree 1.
-    """
+    """Pass over X, and over Y or X again if the normalization needs it."""
     n_lower = len(state.rms)
     R, unit = stage.on_points.R, stage.on_points.relative_error
     form = None if normalization is None else normalization.form(stage)
@@ -455,10 +411,7 @@ def grow(
     settings: BorderSettings,
     box: Units | None,
 ) -> tuple[BorderState, DegreeTrace]:
-    """Find the polynomials of the next degree. Pure: nothing is changed.
-
-    ``box``: the coordinates to use, if they are given.
-    """
+    """Find the polynomials of the next degree. Pure: nothing is changed."""
     started = time.perf_counter()
     n_border, n_lower = len(border.exponents), len(state.places)
     check_columns(len(state.rms) + n_border, len(state.terms), settings.memory_budget)
@@ -522,11 +475,7 @@ def _make_block(
     *,
     full: bool,
 ) -> DegreeBlock:
-    """Write the polynomials as C V with C = C_pre - F L.
-
-    L is zero for the terms that join O. That of a leading term holds the coefficients of its
-    polynomial on lower degrees, which is not used otherwise.
-    """
+    """Write the polynomials as C V with C = C_pre - F L; L is zero for the terms that join O."""
     n_border = len(border.exponents)
     projection = np.zeros((len(state.rms), n_border))
     nonvanishing = np.eye(n_border)[:, found.joined]

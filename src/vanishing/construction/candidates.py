@@ -58,15 +58,7 @@ def choose_candidates(
     near: Array | None = None,
     error_of_forms: float = 0.0,
 ) -> Candidates:
-    """Choose the candidates of the degree after ``blocks``.
-
-    ``products``: whether redundant products are left out. ``uses_all_products``: whether the
-    normalization needs the full list; f·h = h·f at degree 2 is left out all the same.
-    ``memory_budget``: bytes that the matrices of this choice and of the candidates may take. If
-    they would take more, only the polynomials of largest extent are multiplied further. ``near``:
-    any array on the accelerator that is to be used. ``error_of_forms``: bound on the relative
-    errors of the leading forms of F_{t-1}.
-    """
+    """Choose the candidates of the degree after ``blocks``, as many as there is memory for."""
     degree = len(blocks) + 1
     n_lower = 1 + sum(block.nonvanishing.shape[1] for block in blocks)
     if degree == 1:
@@ -139,20 +131,13 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Combinations v of the candidates by coordinates of ordinary size, v = plain y.
+    """Combinations v of the candidates by coordinates y of ordinary size."""
 
-    ``plain`` of shape (n_candidates, n_directions): orthogonal columns, in the units of the data:
-    errors are small where y is. ``factor`` of shape (n_directions, n_directions): the size of v is
-    ‖factor y‖ times 2**exponent. Rows may have very different sizes, and each is accurate to eps
-    relative to its own size. ``condition``: by how much the rounding errors of the form exceed eps.
-    ``lost``: number of independent directions whose coefficients are rounding errors.
-    """
-
-    plain: FloatArray
-    factor: FloatArray
+    plain: FloatArray  # v = plain y; orthogonal columns
+    factor: FloatArray  # v has the size ‖factor y‖ · 2**exponent
     exponent: int
-    condition: float
-    lost: int = 0
+    condition: float  # by how much the rounding errors of the form exceed eps
+    lost: int = 0  # directions whose coefficients are rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,10 +428,7 @@ def find_distinct_products(stage: Stage) -> FloatArray:
 
 
 def check_sizes(sizes: FloatArray, name: str) -> None:
-    """Refuse data whose squares are out of the range of double precision.
-
-    Degree 1 suffices: higher degrees multiply polynomials of degree 1, which have size 1.
-    """
+    """Refuse data whose squares are out of the range of double precision."""
     largest = float(np.max(sizes))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         large = "large" if largest > 1 else "small"

@@ -53,24 +53,15 @@ CLOSELY = float(np.sqrt(SAFETY))
 
 
 def bound_trusted_error(unit: float) -> float:
-    """Return the largest acceptable error, for values with relative rounding errors ``unit``.
-
-    Up to half of the digits, errors are those of the data itself: a relation that holds to that
-    accuracy is called exact, without a warning. Coarse arithmetic (Gram matrices, single
-    precision) has fewer digits to spare: it is trusted up to the errors of a long sum in it.
-    """
+    """Return the largest error that counts as one of the data: half of the digits, at least."""
     return max(SAME, LONG_SUM / ROUNDING * unit)
 
 
 class RankMargin(NamedTuple):
-    """How far sizes are from the threshold that decides about a rank, relative to it.
+    """How far sizes are from the threshold that decides about a rank, relative to it."""
 
-    ``accepted``: the smallest size that counts, above 1; infinite if none does. ``rejected``: the
-    largest size that is taken for zero, at most 1.
-    """
-
-    accepted: float = np.inf
-    rejected: float = 0.0
+    accepted: float = np.inf  # the smallest size that counts
+    rejected: float = 0.0  # the largest size that is taken for zero
 
     @classmethod
     def measure(
@@ -93,19 +84,13 @@ NO_DECISION = RankMargin()
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of the problem, A or B.
-
-    ``factor`` has shape (n_rows, n_columns). ``scale``: size of each column before projection.
-    ``error``: size of the rounding error of each column. ``terms``: size of the terms that each
-    column is a sum of; these may cancel. ``unit``: relative rounding error of the values
-    themselves, without that of earlier degrees. ``definite``: as in ``Form``.
-    """
+    """One side of the problem, A or B."""
 
     factor: FloatArray
-    scale: FloatArray
-    error: FloatArray
-    terms: FloatArray
-    unit: float = EPS
+    scale: FloatArray  # of each column before projection
+    error: FloatArray  # rounding error of each column
+    terms: FloatArray  # size of the terms of each column, which may cancel
+    unit: float = EPS  # relative rounding error of the values themselves
     definite: bool = False
 
     @property
@@ -140,40 +125,23 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Directions that diagonalize both sides.
+    """Directions that diagonalize both sides; extents ascend, except among ties."""
 
-    ``vectors`` of shape (n_columns, n_finite): size 1 under the normalization. Extents ascend,
-    except among ties, whose order does not depend on rounding. ``extents``: ‖A v‖. ``noise``:
-    extents up to this are rounding errors: the polynomial vanishes. ``doubt``: extents between
-    ``noise`` and this may be rounding errors or not: the errors are larger than those of the data.
-    ``unbounded`` of shape (n_columns, n_unbounded): directions of size 0 under the normalization
-    and ‖A v‖ = 1. ``dropped``: number of directions that are zero on both sides. ``lost``: number
-    of directions that may be zero on both sides: rounding errors are too large to tell.
-    ``condition``: condition number of the scaled, stacked factors on their range. ``reduced`` of
-    shape (n_columns, n_finite): ``vectors`` without large multiples of exact relations, for F.
-    ``margin``: of the decision which directions are zero. ``n_certain``: number of extents, the
-    smallest ones, that are zero because there are so few points.
-    """
-
-    vectors: FloatArray
-    reduced: FloatArray
-    extents: FloatArray
-    noise: FloatArray
-    doubt: FloatArray
-    unbounded: FloatArray
-    dropped: int
-    lost: int
+    vectors: FloatArray  # one a column, of size 1 under the normalization
+    reduced: FloatArray  # without large multiples of exact relations, for F
+    extents: FloatArray  # ‖A v‖
+    noise: FloatArray  # extents up to this vanish
+    doubt: FloatArray  # extents up to this may be rounding errors
+    unbounded: FloatArray  # of size 0 under the normalization, and ‖A v‖ = 1
+    dropped: int  # directions that are zero on both sides
+    lost: int  # directions that may be zero on both sides
     condition: float
     margin: RankMargin = NO_DECISION
-    n_certain: int = 0
+    n_certain: int = 0  # extents that are zero because there are so few points
 
 
 def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
-    """Solve the problem for A = ``points`` and B = ``form``, as the form is given.
-
-    ``form``: its coordinates or its subspace are used if it has some. ``near``: any array on an
-    accelerator, to which large problems are moved.
-    """
+    """Solve the problem for A = ``points`` and B = ``form``; large ones near the rows."""
     if form.coordinates is not None:
         return solve_in_coordinates(points, form.coordinates)
     sizes = Side(form.factor, form.scale, form.error, form.scale, points.unit, form.definite)
@@ -198,18 +166,12 @@ def solve(points: Side, form: Form, near: Array | None = None) -> Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Scaling:
-    """Factors that make all columns of the stack about as large, and both sides of equal weight.
-
-    Columns are scaled by their size before projection, which their rounding errors are relative
-    to: dividing by the size of a small residual would only amplify its noise.
-
-    ``noise``: bound on the rounding errors of the scaled stack.
-    """
+    """Factors that give columns, by their size before projection, and both sides equal weights."""
 
     weight_a: float
     weight_b: float
     columns: FloatArray
-    noise: float
+    noise: float  # bound on the rounding errors of the scaled stack
 
     @classmethod
     def of(cls, points: Side, form: Side) -> "_Scaling":
@@ -402,15 +364,8 @@ def _solve_beside_zeros(points: Side, form: Side, is_zero: BoolArray) -> Solutio
 
 
 def _find_relations(null: FloatArray, points: Side, form: Side) -> FloatArray:
-    """Return the directions of the null space of the stack that have a size under the form.
-
-    The stack is as inaccurate as the coarser side. With Gram matrices, and with columns in very
-    different units, the size of a relation under the form may be below the errors of the points,
-    and still be known.
-
-    ``null`` of shape (n_columns, n_null): independent directions. The result has shape (n_columns,
-    n_relations). Of size 1 under the form, as far as that is known.
-    """
+    """Return the directions of the null space of the stack that have a size under the form."""
+    # Relations that are small under the form may be below errors of the stack, but not their own.
     if not form.definite and (form.norms(null) <= form.noise(null)).all():
         return null[:, :0]  # as for products that are combinations of others
     rotated = null @ right_singular_vectors(form.factor @ null)
@@ -447,10 +402,7 @@ def _refine(vectors: FloatArray, unbounded: FloatArray, points: Side, form: Side
 
 
 def right_singular_vectors(matrix: FloatArray) -> FloatArray:
-    """Return the right singular vectors of a matrix whose columns have very different sizes.
-
-    The one-sided Jacobi method is accurate relative to each column (Demmel and Veselić, 1992).
-    """
+    """Return right singular vectors, accurate relative to each column (one-sided Jacobi)."""
     n_rows, n_columns = matrix.shape
     largest = np.max(norms(matrix), initial=0.0)
     if largest == 0:
@@ -527,10 +479,7 @@ def _compress(factor: FloatArray) -> FloatArray:
 def _rank_revealing_qr(
     stacked: FloatArray, noise: float, trusted: float
 ) -> tuple[FloatArray, FloatArray, IntArray, int, RankMargin]:
-    """Return Q, R and the order of columns of the part above the noise, and its margin.
-
-    The value before the last is the number of directions below the noise that are not negligible.
-    """
+    """Return Q, R, columns above the noise, how many below are not negligible, the margin."""
     # Columns are scaled to size 1 before projection, which errors are relative to. What projection
     # leaves of data far from the origin may be much smaller.
     q, triangle = qr(stacked, mode="economic", check_finite=False)
@@ -690,10 +639,7 @@ def solve_on_accelerator(points: Side, form: Side, near: Array) -> Solution | No
 
 
 def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
-    """Solve the problem for A = ``points`` and a form in coordinates of ordinary size.
-
-    ``coordinates``: directions outside of their span are zero under the form and on the points.
-    """
+    """Solve the problem for A = ``points`` and a form in coordinates of ordinary size."""
     plain, B = coordinates.plain, coordinates.factor
     null, free, margin = _null_directions(points, plain)
     n_null = null.shape[1]
@@ -740,17 +686,9 @@ def solve_in_coordinates(points: Side, coordinates: Coordinates) -> Solution:
 
 
 def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
-    """Rotate relations so that those of very different coefficients are orthogonal.
-
-    All exact relations are tied: any rotation of them has size 1 under the form and extent 0. But
-    for points of size s the form sees x² - s² by s², and the difference of two such polynomials by
-    1. Scaled to size 1, one has coefficients s² times those of the other. A rotation that mixes
-    them leaves no digits of the smaller one.
-
-    ``vectors`` of shape (n_relations, n_relations): of size 1 under the form, in orthonormal
-    coordinates. Returns ``vectors`` of shape (n_relations, n_relations). Returns ``groups``: where
-    relations of similar sizes start, and the number of relations.
-    """
+    """Rotate tied relations so that those of very different coefficients are orthogonal."""
+    # For points of size s the form sees x² - s² by s², and the difference of two such polynomials
+    # by 1: its coefficients are s² times larger then. A mixture leaves no digits of the smaller.
     n_relations = vectors.shape[1]
     rotated = vectors @ right_singular_vectors(vectors)
     rotated = rotated[:, np.argsort(-norms(rotated), kind="stable")]
@@ -765,13 +703,7 @@ def _separate_sizes(vectors: FloatArray) -> tuple[FloatArray, list[int]]:
 
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:
-    """Return K with ``matrix @ K`` orthonormal, for rows of any sizes.
-
-    A QR factorization with rows sorted by size and pivoted columns keeps every row accurate
-    relative to its own size (Cox and Higham, 1998).
-
-    The columns of ``matrix`` are independent.
-    """
+    """Return K with ``matrix @ K`` orthonormal, for rows of any sizes (Cox and Higham, 1998)."""
     n_columns = matrix.shape[1]
     rows = np.argsort(-norms(matrix.T), kind="stable")
     triangle, pivots = qr(matrix[rows], mode="r", pivoting=True, check_finite=False)

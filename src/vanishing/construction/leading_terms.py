@@ -35,24 +35,17 @@ from vanishing.polynomials.order_ideal import Border
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What is known of the terms of O and of the border, one after the other, on X.
+    """What is known of the terms of O and of the border, one after the other, on X."""
 
-    ``R`` of shape (n_rows, n_columns): upper triangular. ``rms``, ``shift``: as in ``BorderState``.
-    ``error``: size of the rounding errors. ``terms``: size of the factors of each product, which
-    may be large in different places. ``expected``: what a fit left of a divisor, one degree below.
-    ``on_contrast``: whether the form measures values on a contrast, where polynomials may be zero,
-    too.
-    """
-
-    R: FloatArray
+    R: FloatArray  # upper triangular
     rms: FloatArray
     shift: FloatArray
-    error: FloatArray
-    terms: FloatArray
-    expected: FloatArray
+    error: FloatArray  # size of the rounding errors
+    terms: FloatArray  # size of the factors of each product, which may be large in different places
+    expected: FloatArray  # what a fit left of a divisor, one degree below
     relative_error: float
     form: Form | None
-    on_contrast: bool
+    on_contrast: bool  # whether the form measures values on a contrast
 
     @property
     def trusted(self) -> float:
@@ -61,18 +54,13 @@ class Columns:
 
 
 class Fit(NamedTuple):
-    """The least squares fit g = b - Σ c_o o of a term on O.
+    """The least squares fit g = b - Σ c_o o of a term on O."""
 
-    ``coordinates``: of b on the orthonormal polynomials of O. ``residual``: root mean square of g
-    on X. ``noise``, ``doubt``: up to ``noise`` the residual is a rounding error, up to ``doubt`` it
-    may be one.
-    """
-
-    coordinates: FloatArray
+    coordinates: FloatArray  # of b, on the orthonormal polynomials of O
     coefficients: FloatArray
-    residual: float
-    noise: float
-    doubt: float
+    residual: float  # root mean square of g on X
+    noise: float  # up to this the residual is a rounding error
+    doubt: float  # up to this it may be one
 
     @property
     def margin(self) -> RankMargin:
@@ -83,24 +71,17 @@ class Fit(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """A vanishing polynomial.
+    """A vanishing polynomial."""
 
-    ``number``: of its leading term, among the border. ``terms``: the columns of smaller terms, as
-    in ``Columns``.
-    """
-
-    number: int
-    terms: list[int]
+    number: int  # of its leading term, among the border
+    terms: list[int]  # the columns of smaller terms
     coefficients: FloatArray
     leading: float
     extent: float
 
 
 class Sequence:
-    """Terms of the border fitted on O one after the other, while O grows.
-
-    ``n_lower``: how many of the columns are in O already.
-    """
+    """Terms of the border fitted on O one after the other, while O grows."""
 
     def __init__(self, columns: Columns, n_lower: int) -> None:
         self.columns, self.n_lower = columns, n_lower
@@ -171,10 +152,7 @@ class Sequence:
     def generate_least(
         self, number: int, fit: Fit, coordinates: FloatArray, extent: float
     ) -> Generator:
-        """Return the polynomial of least extent.
-
-        ``coordinates``: on the orthonormal polynomials of O and of the term.
-        """
+        """Return the polynomial of least extent, by orthonormal coordinates."""
         coordinates = coordinates * np.copysign(1.0, coordinates[-1])
         leading = float(coordinates[-1] / fit.residual)
         lower = coordinates[:-1] - leading * fit.coordinates
@@ -183,12 +161,7 @@ class Sequence:
 
 
 class LeastExtent:
-    """The least extent in the span of O, as O grows (ABM).
-
-    ``sizes`` of shape (n_rows, n_terms): the factor of the form on the terms of O. ``R`` of shape
-    (n_terms, n_terms): that on X. ``tol``: positive; the extents in the span of O are larger.
-    ``capacity``: how many terms there may be.
-    """
+    """Whether the least extent in the span of O is at most a positive ``tol`` (ABM)."""
 
     def __init__(self, sizes: FloatArray, R: FloatArray, tol: float, capacity: int) -> None:
         self.tol, self.n_terms = tol, len(R)
@@ -200,10 +173,7 @@ class LeastExtent:
         self.root[:n, :n] = _root(np.eye(n) - self.squares[:n, :n])
 
     def vanishes(self, image: FloatArray) -> bool:
-        """Say whether the least extent is at most ``tol`` with another polynomial.
-
-        ``image``: the factor of the form times the polynomial, which is orthonormal to O on X.
-        """
+        """Say whether the least extent is at most ``tol`` with the polynomial of an image."""
         n = self.n_terms
         self.images[:, n] = self.tol * image
         if norms(self.images[:, n : n + 1])[0] >= 1:
@@ -222,11 +192,7 @@ class LeastExtent:
         self.n_terms += 1
 
     def find(self) -> tuple[FloatArray, float]:
-        """Return the polynomial of least extent, if ``vanishes`` says that there is one.
-
-        Returns ``coordinates``: of a polynomial of size 1, on the orthonormal polynomials of O and
-        b.
-        """
+        """Return the polynomial of least extent, by orthonormal coordinates, and its extent."""
         n = self.n_terms
         # The last image may be so large that its square overflows.
         unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
@@ -251,20 +217,15 @@ def _root(matrix: FloatArray) -> FloatArray:
 
 @dataclass
 class Found:
-    """What the terms of a degree become.
+    """What the terms of a degree become."""
 
-    ``joined``: numbers of the terms that join O. ``extents``: of the best polynomial of each term,
-    if it is finite. ``dropped``, ``undecided``, ``unbounded``: as in ``DegreeTrace``. ``margin``:
-    of the decision which terms depend on O.
-    """
-
-    joined: list[int]
+    joined: list[int]  # numbers of the terms that join O
     generators: list[Generator]
-    extents: list[float]
+    extents: list[float]  # of the best polynomial of each term, if finite
     dropped: int = 0
     undecided: int = 0
     unbounded: int = 0
-    margin: RankMargin = NO_DECISION
+    margin: RankMargin = NO_DECISION  # of the decision which terms depend on O
 
 
 def sort_out(
@@ -276,12 +237,7 @@ def sort_out(
     minimize: bool,
     radius: float | None,
 ) -> tuple[Found, Sequence]:
-    """Decide for each term of the border whether it joins O or is a leading term.
-
-    ``n_lower``: number of terms of O of lower degrees. ``tol``: as a root mean square.
-    ``minimize``: whether generators have the least extent in the span of O and b, rather than being
-    fits. ``radius``: bound on the absolute coefficients of fits, which then have few terms.
-    """
+    """Decide for each term of the border whether it joins O or is a leading term."""
     sequence, found, form = Sequence(columns, n_lower), Found([], [], []), columns.form
     least = None
     if minimize and form is not None and tol > 0:
@@ -331,10 +287,7 @@ def _settle(
     size: float,
     tol: float,
 ) -> tuple[Fit, float] | None:
-    """Return a fit that vanishes up to rounding errors, without these, and its size.
-
-    None if it is zero under the normalization, too, or if nothing can be decided; it is counted.
-    """
+    """Return a fit that vanishes up to rounding and its size; None if it is only counted."""
     if size == 0 and measure.form is not None and measure.form.definite:
         size = measure.bound(fit.coefficients)  # lost in rounding errors
     if size == 0:
@@ -356,10 +309,7 @@ def _settle(
 
 
 class Measure:
-    """Sizes of polynomials b - Σ c_o o.
-
-    ``form``: None if all have size 1. ``terms``: the columns of O. ``own``: the column of b.
-    """
+    """Sizes of polynomials b - Σ c_o o, by the columns of O and of b; all are 1 without a form."""
 
     def __init__(self, form: Form | None, terms: list[int], own: int) -> None:
         self.form, self.terms, self.own = form, terms, own
@@ -376,10 +326,7 @@ class Measure:
         return image, size
 
     def amplify(self, R: FloatArray) -> float:
-        """Return the largest size of a polynomial of O whose root mean square on X is 1.
-
-        ``R`` of shape (n_terms, n_terms): of the terms of O on X.
-        """
+        """Return the largest size of a polynomial of O whose root mean square on X is 1."""
         assert self.form is not None
         sizes = self.form.factor[:, self.terms]
         return float(np.linalg.norm(solve_triangular(R, sizes.T, trans="T", check_finite=False)))
@@ -434,16 +381,12 @@ MOST_DESCENTS = 10_000
 
 
 class SparseFit(NamedTuple):
-    """A fit R c ≈ target on some of the columns.
+    """A fit R c ≈ target on some of the columns."""
 
-    ``missing``: ‖target - R c‖. ``support``: the columns. ``triangle`` of shape (n_support,
-    n_support): R of these columns. ``coordinates``: of the fit, on orthonormal columns.
-    """
-
-    missing: float
+    missing: float  # ‖target - R c‖
     support: list[int]
-    triangle: FloatArray
-    coordinates: FloatArray
+    triangle: FloatArray  # R of the columns of the support
+    coordinates: FloatArray  # of the fit, on orthonormal columns
     n_columns: int
 
     @property
@@ -457,14 +400,7 @@ class SparseFit(NamedTuple):
 
 
 def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
-    """Yield fits R c ≈ target with one nonzero coefficient more each time.
-
-    The column that explains most of what is left joins the support, and all coefficients of the
-    support are fitted again: conditional gradients with the inverse Hessian of the active set.
-
-    ``R`` of shape (n_columns, n_columns): with independent columns. First zeros, at last the fit on
-    all columns, except for some that nearly depend on others.
-    """
+    """Yield fits R c ≈ target, each with the column more that explains most."""
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     coordinates = np.zeros(n_columns)
@@ -499,12 +435,7 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
 def fit_in_ball(
     R: FloatArray, target: FloatArray, radius: float, bound: float, residual: float = 0.0
 ) -> FloatArray:
-    """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients.
-
-    ``R`` has shape (n_rows, n_columns). ``radius``: bound on Σ |c|. ``bound``: stop as soon as the
-    residual is at most this, or known to be larger for all c. ``residual``: what no c explains: the
-    residual is √(‖target - R c‖² + residual²).
-    """
+    """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients, up to a bound."""
     gram, cross = R.T @ R, R.T @ target
     n_columns = len(cross)
     # Weights of the vertices radius · e_i and -radius · e_i; half of each of a pair is 0.

@@ -23,16 +23,11 @@ from vanishing.polynomials.evaluation import Complement, DegreeBlock
 
 @dataclass(frozen=True, eq=False)
 class PointSets:
-    """Means and covariances of sets of points.
+    """Means and covariances of sets of points."""
 
-    ``n_rows``: numbers of points, or the sums of their weights. ``means`` has shape (n_sets,
-    n_features). ``covariances`` of shape (n_sets, n_features, n_features): mean products of the
-    deviations from the mean.
-    """
-
-    n_rows: FloatArray
+    n_rows: FloatArray  # or the sums of their weights
     means: FloatArray
-    covariances: FloatArray
+    covariances: FloatArray  # mean products of the deviations from the mean
 
     def __len__(self) -> int:
         return len(self.n_rows)
@@ -42,10 +37,7 @@ class PointSets:
         return PointSets(self.n_rows[which], self.means[which], self.covariances[which])
 
     def join(self, members: FloatArray) -> "PointSets":
-        """Return unions of sets; all terms are positive, so that no digits cancel.
-
-        ``members`` of shape (n_unions, n_sets): 1 where a union contains a set, 0 elsewhere.
-        """
+        """Return unions of sets; all terms are positive, so that no digits cancel."""
         n_rows = members @ self.n_rows
         shares = members * self.n_rows / n_rows[:, None]
         means = shares @ self.means
@@ -57,11 +49,7 @@ class PointSets:
 
 
 def fit_linear(points: PointSets, contrasts: PointSets, tol: float) -> list[Construction | None]:
-    """Find the linear polynomials that vanish on each set, normalized on its contrast.
-
-    ``contrasts``: one for each set of points, or one for all of them. None for sets on which
-    extents are too small, or the contrast too flat, to be known.
-    """
+    """Find the linear equations of each set, by its contrast; None where digits are lost."""
     # As many stacks as sets in each: one that cannot be factored takes few others along.
     stacked = max(1, isqrt(len(points)))
 
@@ -134,10 +122,7 @@ def make_linear(
     n_rows: float,
     seconds: float,
 ) -> Construction:
-    """Return the construction of linear polynomials that are zero at a center.
-
-    The spectrum begins with the extents of those that vanish.
-    """
+    """Return linear polynomials that are zero at a center; those that vanish come first."""
     n_features, n_vanishing = vanishing.shape
     block = DegreeBlock(
         left=np.arange(n_features),

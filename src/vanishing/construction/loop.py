@@ -8,6 +8,7 @@ from math import isqrt
 from typing import Annotated, Literal
 
 import numpy as np
+from scipy.linalg import qr
 
 from vanishing.arrays.blocks import all_threads, block_rows, one_thread
 from vanishing.arrays.kernels import MANY_COLUMNS, norms
@@ -23,11 +24,20 @@ from vanishing.construction.candidates import (
     Candidates,
     Form,
     Products,
+    RecalledSource,
     Stage,
+    check_sizes,
     choose_candidates,
     find_distinct_products,
 )
-from vanishing.construction.gsvd import RankMargin, Side, Solution, bound_trusted_error, solve
+from vanishing.construction.gsvd import (
+    RankMargin,
+    Side,
+    Solution,
+    bound_trusted_error,
+    fix_signs,
+    solve,
+)
 from vanishing.construction.moments import Moments, factor_affine
 from vanishing.construction.noise import (
     ROWS_PER_UNKNOWN,
@@ -37,14 +47,13 @@ from vanishing.construction.noise import (
     search_spectra,
     spread_of,
 )
-from vanishing.construction.normalizations import Gradient, Normalization
+from vanishing.construction.normalizations import ORDINARY, Gradient, Normalization, Vca
 from vanishing.construction.passes import Gram, Pass, Reduction
-from vanishing.construction.wide import find_span
-from vanishing.data.source import SampleSource
-from vanishing.levels import BLOCK, SAFETY
+from vanishing.data.source import MappedSource, SampleSource
+from vanishing.levels import BLOCK, OUTLYING, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock, Evaluator
-from vanishing.polynomials.monomials import count
+from vanishing.polynomials.evaluation import Complement, DegreeBlock, Evaluator
+from vanishing.polynomials.monomials import AffineMap, count
 from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
@@ -54,12 +63,7 @@ StopReason = Literal["exhausted", "max_degree", "undecided", "interpolated"]
 
 @dataclass(frozen=True, eq=False)
 class Construction:
-    """A finished basis with its history.
-
-    ``stop_reason``: whether the last degree left nothing nonvanishing, the largest degree was
-    reached, rounding errors left nothing that is known to be nonvanishing, or the next degree of
-    wide data would have as many products as there are rows.
-    """
+    """A finished basis with its history."""
 
     basis: PolynomialBasis
     trace: tuple["DegreeTrace", ...]
@@ -77,12 +81,7 @@ def construct(
     callback: "Callable[[DegreeTrace], object] | None" = None,
     corrected: SampleSource | None = None,
 ) -> Construction:
-    """Run VCA(X, Y).
-
-    ``max_degree``: None runs until nothing is left, at the latest when there are as many
-    nonvanishing polynomials as distinct points. ``corrected``: X without the noise that is the
-    tolerance.
-    """
+    """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
     span = None
     if corrected is None:
         span = find_span(
@@ -166,6 +165,132 @@ def _most_candidates(basis: PolynomialBasis) -> int:
     return n_first * (n_first + 1) // 2 if len(basis.blocks) == 1 else n_first * n_last
 
 
+# --- Wide data: fewer rows than columns -----------------------------------------------------------
+#
+# N rows of n > N columns lie in an affine subspace of r < N dimensions. Polynomials are constructed
+# in orthonormal coordinates of that subspace, which takes O(N² n) time and O(N n) memory instead of
+# matrices of n × n, and are then written in the n variables again. The n - r equations of the
+# subspace hold exactly. They are kept as one ``Complement``.
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The affine span of the rows of X, and of those of the contrast if there is one."""
+
+    directions: FloatArray  # orthonormal columns
+    mean: FloatArray
+    n_rows: int  # of X
+    scale: float  # length of directions of size 1 outside of the span; 0 if they have size 0
+
+    @property
+    def n_outside(self) -> int:
+        """Number of dimensions outside of the span."""
+        n_features, rank = self.directions.shape
+        return int(n_features - rank)
+
+    def map_rows(self, source: SampleSource) -> SampleSource:
+        """Return the coordinates of rows in the span."""
+        directions = self.directions
+
+        def take_coordinates(x: Array) -> Array:
+            return x @ move_like(directions, x)
+
+        return MappedSource(source, take_coordinates, directions.shape[1]).named(source.name)
+
+    def lift(self, found: "Construction") -> "Construction":
+        """Return polynomials in the variables, with the equations of the span."""
+        n_features = len(self.mean)
+        inner = AffineMap(self.directions.T, np.zeros(self.directions.shape[1]), self.mean)
+        basis = found.basis.compose(inner)
+        if self.scale > 0:
+            first = basis.blocks[0]
+            vanishing = Complement.of_span(self.directions, self.scale, np.asarray(first.vanishing))
+            extents = np.concatenate([np.zeros(self.n_outside), first.extents])
+            first = replace(first, vanishing=vanishing, extents=extents)
+            basis = PolynomialBasis(n_features, (first, *basis.blocks[1:]))
+        trace = (self.lift_trace(found.trace[0]), *found.trace[1:])
+        return replace(found, basis=basis, trace=trace)
+
+    def lift_trace(self, step: "DegreeTrace") -> "DegreeTrace":
+        """Return the record of a degree, with what is outside of the span at degree 1."""
+        if step.degree > 1:
+            return step
+        step = replace(step, candidates=step.candidates + self.n_outside)
+        if self.scale == 0:
+            return replace(step, dropped=step.dropped + self.n_outside)
+        return replace(
+            step,
+            rank=step.rank + self.n_outside,
+            vanishing=step.vanishing + self.n_outside,
+            spectrum=np.concatenate([np.zeros(self.n_outside), step.spectrum]),
+        )
+
+    def lift_callback(
+        self, callback: "Callable[[DegreeTrace], object] | None"
+    ) -> "Callable[[DegreeTrace], object] | None":
+        """Return a callback that gets the lifted records."""
+        return None if callback is None else lambda step: callback(self.lift_trace(step))
+
+
+def find_span(
+    source: SampleSource,
+    contrast: SampleSource | None,
+    normalization: Normalization,
+    *,
+    paper_norm: bool,
+    memory_budget: int,
+) -> Span | None:
+    """Find the span of the rows; None if they are many, or it is of no use."""
+    n_features = source.n_features
+    # With fewer columns, square matrices are small, and equations are worth reading one by one.
+    if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:
+        return None
+    if any(isinstance(each, RecalledSource) for each in (source, contrast)):
+        return None
+    n_rows = source.n_weighted
+    if n_rows + (0 if contrast is None else contrast.n_weighted) > n_features:
+        return None
+    on_points = factor_affine(source, memory_budget)
+    rms = on_points.column_rms[1:]
+    check_sizes(rms, source.name)
+    mean, residual = on_points.split(1)
+    errors = [SAFETY * on_points.relative_error * rms]
+    factors = [residual]
+    if contrast is not None:
+        on_contrast = factor_affine(contrast, memory_budget)
+        factors.append(on_contrast.R[:, 1:] - on_contrast.R[:, :1] @ mean)
+        sizes = on_contrast.column_rms[1:] + np.abs(mean[0])
+        errors.append(SAFETY * on_contrast.relative_error * sizes)
+    if not all(map(_have_like_units, factors, errors)):
+        return None
+    weights = [float(np.linalg.norm(factor)) or 1.0 for factor in factors]
+    stacked = np.vstack([f / weight for f, weight in zip(factors, weights, strict=True)])
+    if not len(stacked):  # a single row
+        stacked = np.eye(1, n_features)
+    axes, triangle = qr(stacked.T, mode="economic", check_finite=False)
+    directions = fix_signs(axes @ np.linalg.svd(triangle)[0])
+    sizes = np.abs(directions)
+    known = np.any(
+        [norms(f @ directions) > e @ sizes for f, e in zip(factors, errors, strict=True)], axis=0
+    )
+    known[0] = True  # all rows may be equal
+    spread = float(np.linalg.norm(residual @ directions, 2)) if residual.size else 0.0
+    unit = spread if isinstance(normalization, Vca) and not paper_norm and spread > 0 else 1.0
+    return Span(
+        directions=np.ascontiguousarray(directions[:, known]),
+        mean=mean[0],
+        n_rows=n_rows,
+        scale=0.0 if normalization.needs_contrast else 1.0 / unit,
+    )
+
+
+def _have_like_units(factor: FloatArray, error: FloatArray) -> bool:
+    """Say whether the spreads of columns differ by so little that they may be mixed."""
+    spread = norms(factor)
+    known = np.log2(spread[spread > error])
+    return not known.size or float(np.ptp(known)) <= ORDINARY
+
+
 # --- What goes into a degree, and what comes out --------------------------------------------------
 
 Tolerance = float | Literal["gap"] | Noise
@@ -173,52 +298,33 @@ Tolerance = float | Literal["gap"] | Noise
 
 @dataclass(frozen=True)
 class Settings:
-    """How to grow a basis; the same at every degree.
-
-    ``tol``: of a ``Noise``, polynomials vanish that it explains. ``paper_norm``: whether ``tol``
-    bounds ‖g(X)‖, as in the paper, instead of the root mean square. If sizes depend on those of
-    products, F then has Euclidean norm 1 on X. ``max_nonvanishing``: largest number of nonvanishing
-    polynomials kept at a degree.
-    """
+    """How to grow a basis; the same at every degree."""
 
     normalization: Normalization
     tol: Tolerance
-    paper_norm: bool
+    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     products: Products
     max_nonvanishing: int | None
     reduction: Reduction
     memory_budget: int
 
     def size_on_points(self, n_rows: float) -> float:
-        """Return the root mean square of F on X.
-
-        Other forms see the span of F only. With size 1 their numbers do not depend on ``n_rows``,
-        which is a sum of weights and may be tiny.
-        """
+        """Return the root mean square of F on X: 1, unless sizes of products count in the paper."""
         is_seen = self.paper_norm and self.normalization.uses_all_products
         return float(1.0 / np.sqrt(n_rows)) if is_seen else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What the degrees so far hand to the next.
-
-    ``rounding``: per degree from 0, the rounding errors in the values of F on X, in units of eps
-    times their root mean square. ``contrast_terms``: per degree from 0, the size on the contrast of
-    the terms of F, if there is a contrast. ``reference``: the smallest nonvanishing extent of the
-    last degree that had one, for ``tol="gap"``. ``n_rows``: number of points, or the sum of their
-    weights; 0 until it is known. ``relative_error``: the largest rounding error of a pass over X so
-    far, relative to sizes there. ``near``: something on the accelerator that holds the rows, if
-    they are on one.
-    """
+    """What the degrees so far hand to the next."""
 
     basis: PolynomialBasis
-    rounding: tuple[FloatArray, ...] = (np.ones(1),)
-    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)
-    reference: float | None = None
-    n_rows: float = 0.0
-    relative_error: float = 0.0
-    near: Array | None = None
+    rounding: tuple[FloatArray, ...] = (np.ones(1),)  # per degree from 0, of F, in units of eps
+    contrast_terms: tuple[FloatArray, ...] = (np.ones(1),)  # per degree from 0, of F
+    reference: float | None = None  # the smallest nonvanishing extent so far
+    n_rows: float = 0.0  # or the sum of weights; 0 until it is known
+    relative_error: float = 0.0  # the largest of a pass over X so far
+    near: Array | None = None  # something on the accelerator of the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,20 +536,15 @@ def grow(
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The generalized problem of one degree, solved and decided.
+    """The generalized problem of one degree, solved and decided."""
 
-    ``projection`` of shape (n_lower, n_candidates): L. ``error``: size of the rounding error of
-    each candidate, in units of eps. ``extents``: root mean square of each direction on X, its noise
-    included. ``bound``: the extents up to which the tolerance lets directions vanish.
-    """
-
-    projection: FloatArray
-    error: FloatArray
+    projection: FloatArray  # L
+    error: FloatArray  # of each candidate, in units of eps
     form: Form
     solution: Solution
-    extents: FloatArray
+    extents: FloatArray  # their noise included
     tol: float
-    bound: float | FloatArray
+    bound: float | FloatArray  # extents up to which the tolerance lets directions vanish
     vanishes: BoolArray
     is_decided: BoolArray
 
@@ -509,12 +610,7 @@ def _amplification(state: State, candidates: Candidates) -> FloatArray:
 
 
 def _bound_error_of_forms(state: State) -> float:
-    """Bound the relative errors of the leading forms of the last degree.
-
-    Directions that vanish are mixed into F as far as rounding errors do not tell the two apart, so
-    that coefficients are as accurate as values. Errors that are too large to be trusted do not
-    count: they would hide independent products.
-    """
+    """Bound the relative errors of the leading forms of the last degree."""
     unit = state.relative_error
     error = SAFETY * unit * float(np.max(state.rounding[-1], initial=0.0))
     return min(error, bound_trusted_error(unit))
@@ -542,18 +638,9 @@ def _scale_nonvanishing(
 
 # --- Where the tolerance decides ------------------------------------------------------------------
 
-#: Neighbouring extents that differ by less than this factor are not split.
-NARROWEST_GAP = 5.0
-
 
 def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | None) -> float:
-    """Choose a tolerance in the widest gap of a spectrum.
-
-    ``extents``: ascending. ``noise``: extents below this are rounding errors: they vanish in any
-    case, and a gap above them says nothing about the noise of the data. ``reference``: an extent of
-    the degree below known not to vanish: it allows all of a degree to vanish. The geometric mean of
-    the two extents; 0 if no gap is wide enough.
-    """
+    """Choose a tolerance in the widest gap of ascending extents; 0 if none is wide."""
     known = extents[extents > noise]
     if reference is not None and known.size and reference > known[-1]:
         known = np.append(known, reference)
@@ -561,7 +648,7 @@ def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | N
         return 0.0
     gaps = known[1:] / known[:-1]
     widest = int(np.argmax(gaps))
-    if gaps[widest] < NARROWEST_GAP:
+    if gaps[widest] < OUTLYING:  # noise of the smaller extents may be as large
         return 0.0
     return float(np.sqrt(known[widest] * known[widest + 1]))
 
@@ -569,13 +656,7 @@ def find_widest_gap(extents: FloatArray, noise: FloatArray, reference: float | N
 def decide(
     extents: FloatArray, noise: FloatArray, doubt: FloatArray, tol: float | FloatArray
 ) -> tuple[BoolArray, BoolArray]:
-    """Decide which polynomials vanish, and for which that can be decided at all.
-
-    ``noise``, ``doubt``: up to ``noise`` an extent is a rounding error, up to ``doubt`` it may be
-    one. Returns ``vanishes``, ``is_decided``: undecided polynomials count neither as vanishing nor
-    as nonvanishing: as an equation one may be wrong, and as a nonvanishing polynomial it may be
-    rounding errors, which would spoil all higher degrees.
-    """
+    """Return which polynomials vanish, and for which rounding errors leave that to be decided."""
     bound = np.maximum(tol, noise)
     # Without its safety factor, the bound on the errors is about as large as they are. If that is
     # above what counts as zero, a small extent is chance: with as many polynomials as points an
@@ -586,11 +667,7 @@ def decide(
 
 
 def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArray) -> float:
-    """Return the smallest factor by which an extent would have to change to be decided otherwise.
-
-    ``bound``: extents up to this vanish by the tolerance. Infinite if there is no polynomial, or
-    all extents are zero.
-    """
+    """Return the smallest factor by which an extent would change to be decided otherwise."""
     extents, limit = solution.extents, np.maximum(bound, solution.doubt)
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(vanishes, limit / extents, extents / limit)
@@ -598,10 +675,7 @@ def find_margin(solution: Solution, bound: float | FloatArray, vanishes: BoolArr
 
 
 def find_rank_margin(solved: Solved) -> RankMargin:
-    """Return how far rounding errors are from changing a rank.
-
-    Of the generalized problem, and of extents where the tolerance does not decide.
-    """
+    """Return how far rounding errors are from changing a rank."""
     solution = solved.solution
     if solved.form.coordinates is not None:  # exact relations were found before the extents
         return solution.margin
@@ -615,22 +689,14 @@ def find_rank_margin(solved: Solved) -> RankMargin:
 
 
 def measure_orthogonality_loss(R: FloatArray) -> float:
-    """Return how far polynomials of size 1 are from orthonormal, by R of their values.
-
-    ``R`` of shape (n_polynomials, n_polynomials): the first is the constant, which has size 1
-    whatever the convention of sizes is. The largest entry of R'R - I, without the constant's own.
-    """
+    """Return the largest entry of R'R - I, without that of the constant."""
     gram = R.T @ R
     np.fill_diagonal(gram, np.diag(gram) - 1.0)
     return float(np.max(np.abs(gram[1:, 1:]), initial=0.0))
 
 
 def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
-    """Count extents that differ from the tolerance by no more than their rounding errors.
-
-    ``bound``: extents up to this vanish by the tolerance. Where it is no larger than the rounding
-    errors, these decide, and ``decide`` has its own rules for them.
-    """
+    """Count extents that differ from the tolerance by no more than their rounding errors."""
     rounding = 2 * solution.doubt / SAFETY  # about as large as the errors are
     is_near = np.abs(solution.extents - bound) <= rounding
     return int(np.sum(is_near & (SAFETY * solution.doubt < bound)))
@@ -642,12 +708,7 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 def find_noise(
     source: SampleSource, max_degree: int | None, settings: Settings
 ) -> tuple[Noise, Moments | None]:
-    """Find the noise of points, by their moments or else by the extents of their polynomials.
-
-    Exact equations hide the noise of others. As long as moments do not tell, columns or directions
-    that satisfy equations of their own are taken out, and the noise is that of the rest. The
-    moments are for the construction, instead of the points, if the noise is to be taken out.
-    """
+    """Find the noise of points without exact equations, and moments to be corrected."""
     bound = UNBOUNDED if max_degree is None else max_degree
     lowest = None  # degree of the exact equations
     while (found := search_moments(source, bound, settings.memory_budget)) is None:

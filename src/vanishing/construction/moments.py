@@ -38,10 +38,7 @@ from vanishing.polynomials.monomials import CANCELLED, Expansion, count, expand_
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates u = (x - origin) axes, in which monomials are far from dependent.
-
-    ``axes``, ``inverse`` of shape (n_features, n_features): x = origin + u inverse.
-    """
+    """Coordinates u = (x - origin) axes, in which monomials are far from dependent."""
 
     origin: Annotated[FloatArray, "n_features"]
     axes: Annotated[FloatArray, "n_features n_features"]
@@ -49,10 +46,7 @@ class Frame:
 
     @classmethod
     def fit(cls, factor: Factor) -> "Frame":
-        """Centre and whiten points.
-
-        ``factor``: of [1 x] on the points.
-        """
+        """Centre and whiten points, by the factor of [1 x] on them."""
         n_features = factor.R.shape[1] - 1
         R = np.zeros((1 + n_features, 1 + n_features))  # fewer rows than columns leave zeros
         found = triangular_factor(factor.R.T.copy())
@@ -100,10 +94,7 @@ class Frame:
         return np.vstack([(self.origin - other.origin) @ other.axes, self.inverse @ other.axes])
 
     def improve(self, factor: Factor) -> "Frame":
-        """Return a frame for points: this one, unless their own is very different.
-
-        ``factor``: of [1 x] on the points.
-        """
+        """Return this frame, unless that of points, by the factor of [1 x], is very different."""
         theirs = Frame.fit(factor)
         between = self.express(theirs)
         stretch = np.linalg.svd(between[1:], compute_uv=False)
@@ -142,15 +133,11 @@ def join_factors(first: Factor, second: Factor) -> Factor:
 
 @dataclass(frozen=True, eq=False)
 class KeptRows:
-    """A few rows.
+    """A few rows."""
 
-    ``parts`` of shape (n_rows, n_features): in the precision in which they came. ``degree``: of the
-    monomials to be kept once there are more rows.
-    """
-
-    parts: tuple[FloatArray, ...]
+    parts: tuple[FloatArray, ...]  # in the precision in which they came
     weights: Annotated[FloatArray | None, "n_rows"]
-    degree: int
+    degree: int  # of the monomials to be kept once there are more rows
 
     @classmethod
     def copy(cls, source: SampleSource, degree: int, limit: int) -> "KeptRows | None":
@@ -250,16 +237,12 @@ def refuse_reading(name: str) -> NoReturn:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The factor of the monomials of a set of points.
-
-    ``degree``: the largest one of the monomials. ``factor``: of the monomials on the points.
-    ``error``: size of the rounding error of each column of the factor.
-    """
+    """The factor of the monomials of a set of points."""
 
     frame: Frame
     degree: int
     factor: Factor
-    error: Annotated[FloatArray, "n_monomials"]
+    error: Annotated[FloatArray, "n_monomials"]  # size of the rounding error of each column
 
     @classmethod
     def compute(
@@ -323,10 +306,7 @@ def _largest_ratio(errors: FloatArray, sizes: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """All that is kept of X and of the contrast.
-
-    ``ranges`` of shape (2, n_features): the least and the largest value of each column of X.
-    """
+    """All that is kept of X and of the contrast."""
 
     points: KeptRows | Moments
     contrast: KeptRows | Moments | None
@@ -488,12 +468,7 @@ class MomentSource(RecalledSource):
     def _relative_error(
         self, errors: FloatArray, sizes: FloatArray, amplification: FloatArray
     ) -> float:
-        """Return the rounding errors of sums relative to what cancellation leaves of them.
-
-        The coefficients of polynomials have errors of eps times their amplification, and the
-        construction multiplies the value returned here by that amplification. The errors of the
-        factor come in addition and must not be multiplied as well, so they are divided by it.
-        """
+        """Return the rounding errors of sums, over amplification, relative to what is left."""
         unit = self.moments.factor.relative_error
         relative = _largest_ratio(errors, sizes)
         if CANCELLED * relative > unit:

@@ -34,6 +34,7 @@ from vanishing.data.source import ArraySource, SampleSource, sample_rows
 from vanishing.levels import BLOCK, CHANCE, FOLDS, OUTLYING, SAFETY, SAME
 from vanishing.polynomials.basis import CLEARLY, STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import (
+    NEARLY_DEPENDENT,
     SQUARED_AWAY,
     count,
     monomials,
@@ -52,23 +53,14 @@ WORTH_CORRECTING = 3e-3
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of points, as their polynomials show it.
+    """The noise of points, as their polynomials show it."""
 
-    ``level``: standard deviation of the noise of each coordinate, in the units of the points. 0 if
-    the equations are exact, NaN if there are none. ``spread``: root mean square distance of the
-    points from their mean, over the square root of the number of columns. ``degree``: the lowest
-    degree whose polynomials are as close to the points as those of any other one. ``levels``: per
-    degree from 1, how far the points are from the closest polynomial, by rows that it was not
-    fitted to. ``corrected``: whether the moments of the points are corrected for the noise.
-    ``n_equations``: equations of that degree, at most. None if moments were not asked.
-    """
-
-    level: float
-    spread: float
-    degree: int | None
-    levels: tuple[float, ...]
-    corrected: bool = False
-    n_equations: int | None = None
+    level: float  # standard deviation; 0 if equations are exact, NaN if there are none
+    spread: float  # of the points, for one column
+    degree: int | None  # the lowest whose polynomials are as close as those of any other
+    levels: tuple[float, ...]  # per degree from 1, the distance of the closest polynomial
+    corrected: bool = False  # whether the moments of the points are corrected for the noise
+    n_equations: int | None = None  # of that degree, at most; None if moments were not asked
 
     @property
     def share(self) -> float:
@@ -82,11 +74,7 @@ class Noise:
     def most_distant(
         self, degree: int, extents: FloatArray, lengths: FloatArray, n_rows: float
     ) -> float:
-        """Return the largest distance from a polynomial that the noise explains.
-
-        ``extents``, ``lengths``: root mean squares of polynomials and of their gradients on the
-        points.
-        """
+        """Return the largest distance from a polynomial that the noise explains."""
         if not self.level > 0 or self.degree is None or degree < self.degree:
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,11 +115,7 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Sums of the monomials of points up to twice a degree, by parts of the rows.
-
-    ``degree``: of the polynomials whose products the moments give. ``sums`` has shape (n_parts,
-    n_moments).
-    """
+    """Sums of the monomials of points up to twice a degree, by parts of the rows."""
 
     frame: Frame
     degree: int
@@ -191,20 +175,13 @@ class NoisyMoments:
         return csr_array(entries, shape=(len(table), len(table)))
 
 
-#: Multiples of equations of norm 1 that are dependent but for errors, by their singular values.
-NEARLY_DEPENDENT = 0.1
-
-
 @dataclass(frozen=True, eq=False)
 class MomentSeries:
-    """Moments as polynomials in t, the variance of the noise that is taken out of them.
-
-    ``terms`` of shape (degree + 1, n_moments): coefficients of the powers of t.
-    """
+    """Moments as polynomials in t, the variance of the noise that is taken out of them."""
 
     frame: Frame
     degree: int
-    terms: FloatArray
+    terms: FloatArray  # coefficients of the powers of t
     n_features: int
 
     def matrix(self, t: float, degree: int) -> FloatArray:
@@ -229,22 +206,13 @@ class MomentSeries:
         return np.array([coefficients @ term[products] @ coefficients for term in self.terms])
 
     def extents(self, t: float, degree: int) -> FloatArray:
-        """Return by how much the mean squares of polynomials exceed noise of variance t.
-
-        Those of gradient 1, ascending: the eigenvalues of M(t) and the gradients, without the
-        constant, plus t.
-        """
+        """Return by how much mean squares, at gradient 1, exceed noise of variance t."""
         matrix, gradients = self.matrix(t, degree), self.gradients(t, degree)
         centered = matrix[1:, 1:] - np.outer(matrix[1:, 0], matrix[0, 1:])
         return np.asarray(eigh(centered, gradients[1:, 1:], eigvals_only=True) + t)
 
     def first_singular(self, degree: int) -> tuple[float, FloatArray]:
-        """Return the smallest t at which M(t) is singular, and its null vector.
-
-        From above: M(t) is definite below it, so that no polynomial has a mean square of zero
-        there. The eigenvector of the smallest eigenvalue gives the next t, where its own mean
-        square is zero.
-        """
+        """Return the smallest t at which M(t) is singular, from above, and its null vector."""
         plain = self.matrix(0.0, degree)
         scale = 1 / np.sqrt(np.diag(plain))
         centered = plain[1:, 1:] - np.outer(plain[1:, 0], plain[0, 1:])
@@ -264,11 +232,7 @@ class MomentSeries:
     def correct(
         self, t: float, degree: int, n_rows: float, equations: FloatArray | None = None
     ) -> Moments:
-        """Return moments in which the noise is gone, as far as they are those of points.
-
-        ``equations`` of shape (n_monomials, n_equations): polynomials of one degree that vanish,
-        and their multiples with them.
-        """
+        """Return the nearest moments without noise in which multiples of equations vanish."""
         scale = np.sqrt(np.diag(self.matrix(0.0, degree)))
         matrix: FloatArray = self.matrix(t, degree) / scale / scale[:, None]
         if equations is not None:
@@ -306,13 +270,7 @@ def positive_roots(coefficients: FloatArray) -> FloatArray:
 
 
 def noise_of(coefficients: FloatArray) -> tuple[float, float]:
-    """Return the variance of the noise that explains a polynomial, and its condition.
-
-    ``coefficients``: of the powers of t in the mean square of the polynomial. Returns ``variance``,
-    ``condition``: the smallest root, and by how much relative errors of the mean square are larger
-    in it. A square of an equation has a double root, which sampling moves apart or makes complex:
-    it says little about the noise.
-    """
+    """Return the variance of the noise by the powers of t in a mean square, and its condition."""
     roots = positive_roots(coefficients)
     slopes = coefficients[1:] * np.arange(1, len(coefficients))
     if not len(roots):
@@ -340,10 +298,7 @@ ROWS_PER_CONDITION = 10
 
 @dataclass(frozen=True, eq=False)
 class MomentConditions:
-    """The conditions on polynomials of one degree that vanish on the points without noise.
-
-    ``source``: rows to estimate sampling errors with.
-    """
+    """The conditions on polynomials of one degree that vanish on the points without noise."""
 
     noisy: NoisyMoments
     degree: int
@@ -354,12 +309,6 @@ class MomentConditions:
     def series(self) -> MomentSeries:
         """The moments of all rows."""
         return self.noisy.series(range(FOLDS))
-
-    @property
-    def n_redundant(self) -> int:
-        """How many more conditions than coefficients there are."""
-        n_features = self.source.n_features
-        return count(n_features, self.degree + 1) - count(n_features, self.degree)
 
     def matrix(self, t: float) -> FloatArray:
         """Return the means of products of multipliers, by rows, and monomials of g."""
@@ -415,7 +364,7 @@ class MomentConditions:
         for _ in range(2):  # by a covariance of that, and by one of what it gives
             weights = self.weights(t, polynomials)
             t, squares, polynomials = self._minimize(weights, norm, start, number)
-        return Compromise(t, polynomials, squares / self.n_redundant)
+        return Compromise(t, polynomials, squares / (len(plain) - n_monomials))
 
     def _minimize(
         self, weights: FloatArray, norm: FloatArray, start: float, number: int
@@ -437,11 +386,7 @@ class MomentConditions:
         return float(np.exp(found.x)), squares, vectors[:, :number]
 
     def gain(self, best: "Compromise") -> float:
-        """Return by which factor one polynomial is more accurate than by M(t) θ = 0 alone.
-
-        By the standard errors of both, as root mean squares on the points. Where further
-        conditions say nothing, they only add the errors of their weights.
-        """
+        """Return by which factor standard errors are less than by M(t) θ = 0 alone."""
         t, vector = best.variance, best.polynomials[:, 0]
         n_monomials = len(vector)
         matrix, step = self.matrix(t), 1e-4 * t
@@ -460,16 +405,11 @@ class MomentConditions:
 
 @dataclass(frozen=True, eq=False)
 class Compromise:
-    """Polynomials that meet moment conditions as well as possible.
-
-    ``polynomials`` has shape (n_monomials, n_polynomials). ``misfits``: mean squares of the
-    conditions for these polynomials and all others, ascending, in variances of one row. They are
-    about 1 over the number of rows for polynomials that vanish.
-    """
+    """Polynomials that meet moment conditions as well as possible, in the columns."""
 
     variance: float
     polynomials: FloatArray
-    misfits: FloatArray
+    misfits: FloatArray  # of these and all others, ascending; about 1/n_rows if met
 
 
 # --- The plateau ----------------------------------------------------------------------------------
@@ -497,12 +437,7 @@ def highest_degree(n_features: int, n_rows: float, wanted: int) -> int:
 def search_moments(
     source: SampleSource, max_degree: int, memory_budget: int
 ) -> tuple[Noise, Moments | None] | None:
-    """Find the noise of points by moments that are corrected for it.
-
-    ``max_degree``: largest degree of the equations; one more is looked at. Returns ``moments``:
-    without the noise, if it is worth correcting. Instead of both, None if moments do not tell:
-    there are too many columns or too few rows, or some equations are exact.
-    """
+    """Find the noise by corrected moments, and moments without it; None if they do not tell."""
     affine = factor_affine(source, memory_budget)
     n_rows = float(source.n_weighted if source.weighted else affine.n_rows)
     highest = highest_degree(source.n_features, n_rows, max_degree)
@@ -656,13 +591,7 @@ def _freedom(whole: MomentSeries, degree: int, n_rows: float) -> float:
 
 
 def search_spectra(spectra: Sequence[FloatArray], spread: float) -> Noise:
-    """Find the noise of points by the extents of their polynomials, degree by degree.
-
-    To first order in the noise, and by the rows that the polynomials were fitted to: used where
-    moments do not tell.
-
-    ``spectra``: per degree, the extents of polynomials under the gradient normalization.
-    """
+    """Find the noise by extents under the gradient normalization, where moments do not tell."""
     levels = tuple(float(np.min(extents, initial=np.inf)) for extents in spectra)
     for degree, (level, above) in enumerate(pairwise(levels), start=1):
         if 0 < level <= min(MOST_NOISE * spread, CLEARLY * above):

@@ -122,11 +122,7 @@ LARGEST_POWER = log2(EPS / SQUARABLE)
 
 
 def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
-    """Express the variables z in the columns, these in units of their own.
-
-    Returns ``variables`` of shape (1 + n_features, n_variables): coefficients of each z on 1 and on
-    x / 2**exponents. Returns ``exponents``: units of the columns, powers of two.
-    """
+    """Return coefficients of each z on 1 and on x / 2**exponents, and these exponents."""
     if stage.degree > 1:
         first = stage.blocks[0]
         exponents = -_exponent(np.max(np.abs(first.nonvanishing), axis=1, initial=0.0))
@@ -146,11 +142,7 @@ def scale_columns(stage: Stage) -> tuple[FloatArray, IntArray]:
 def is_ordinary(
     variables: FloatArray, exponents: IntArray, degree: int, *, homogeneous: bool
 ) -> bool:
-    """Say whether coefficients up to a degree can be used as they are.
-
-    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``homogeneous``: whether a
-    common unit of all columns scales all coefficients alike.
-    """
+    """Say whether coefficients up to a degree can be used as they are."""
     offset = np.log2(np.max(np.abs(variables[0]), initial=1.0))
     if homogeneous:
         bits = degree * offset + np.ptp(exponents)
@@ -161,10 +153,7 @@ def is_ordinary(
 
 
 def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
-    """Return ``unit`` times the identity on the columns of degree 1; None if their units agree.
-
-    Columns of zeros have no units.
-    """
+    """Return ``unit`` times the identity on the columns of degree 1; None if their units agree."""
     variables, exponents = scale_columns(stage)
     has_zeros = bool(np.any(stage.on_points.column_rms[stage.n_lower :] == 0))
     if is_ordinary(np.zeros_like(variables), exponents, 1, homogeneous=True) and not has_zeros:
@@ -176,11 +165,7 @@ def identity_form(stage: Stage, unit: float = 1.0) -> Form | None:
 def graded_form(
     stage: Stage, variables: FloatArray, exponents: IntArray, weights: FloatArray
 ) -> Form:
-    """Return the form with weights of any size on the coefficients (B above).
-
-    ``variables``, ``exponents``: as ``scale_columns`` returns them. ``weights``: binary logarithms
-    of W, the weights of the monomials of the scaled columns.
-    """
+    """Return the form with weights of any size, by logarithms, on the coefficients (B above)."""
     _check_budget(stage, variables.shape[1])
     left, sizes, right = _coefficients(stage, exponents)
     rows = expand_monomials(variables, stage.degree) @ left
@@ -190,12 +175,7 @@ def graded_form(
 def grade_rows(
     stage: Stage, rows: FloatArray, weights: FloatArray, sizes: FloatArray, right: FloatArray
 ) -> Form:
-    """Return the form with weights of any size on rows of ordinary size.
-
-    ``rows`` of shape (n_rows, n_directions): what is measured, as functions of the directions.
-    ``weights``: their binary logarithms. ``sizes``, ``right``: orthonormal combinations of the
-    candidates, which are the directions times their sizes.
-    """
+    """Return the form that weighs rows, by binary logarithms, which measure the directions."""
     lengths = norms(rows.T)
     with np.errstate(divide="ignore"):
         logarithms = weights + np.log2(lengths)
@@ -218,7 +198,8 @@ def grade_rows(
     by_rows[:, pivots] = triangle
     factor = np.ldexp((by_rows * sizes) @ right.T, int(top))
     scale = norms(factor)
-    condition = estimate_condition(triangle / diagonal[:, None]) * _ratio(sizes)
+    ratio = float(np.max(sizes) / np.min(sizes)) if sizes.size else 1.0
+    condition = estimate_condition(triangle / diagonal[:, None]) * ratio
     lost = 0 if stage.all_products else stage.n_candidates - len(sizes)
     return Form(
         factor,
@@ -246,10 +227,6 @@ def _coefficients(stage: Stage, exponents: IntArray) -> tuple[FloatArray, FloatA
 def _exponent(sizes: FloatArray) -> IntArray:
     """Return exponents of powers of two near sizes; 0 for a size of zero."""
     return np.asarray(np.where(sizes > 0, np.frexp(sizes)[1], 0), dtype=np.intp)
-
-
-def _ratio(sizes: FloatArray) -> float:
-    return float(np.max(sizes) / np.min(sizes)) if sizes.size else 1.0
 
 
 def _check_budget(stage: Stage, n_variables: int) -> None:
@@ -498,11 +475,7 @@ class GradientWeighted(Normalization):
 
 
 def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
-    """‖∇x^a‖² = Σ_k a_k² x^{2(a - e_k)}: means of squared monomials of lower degree.
-
-    Columns are in units of ``2**exponents``, derivatives in units of the smallest of these that a
-    polynomial contains.
-    """
+    """Return ‖∇x^a‖, by Σ_k a_k² x^{2(a - e_k)}, in units of the columns over ‖a‖."""
     # A variable that no polynomial contains must not overflow either.
     exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST_POWER))
     if isinstance(stage.source, RecalledSource):

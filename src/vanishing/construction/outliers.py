@@ -40,17 +40,13 @@ LEAST_GRADIENT = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """Polynomials of one degree and how far a row may be from them.
-
-    ``coefficients`` of shape (n_monomials, n_polynomials): on the monomials of the frame's
-    coordinates. ``floors``: smallest gradients. ``most``: largest distance.
-    """
+    """Polynomials of one degree and how far a row may be from them."""
 
     frame: Frame
     degree: int
-    coefficients: FloatArray
-    floors: FloatArray
-    most: float
+    coefficients: FloatArray  # on the monomials of the frame's coordinates
+    floors: FloatArray  # smallest gradients
+    most: float  # largest distance
 
     def contains(self, rows: FloatArray) -> BoolArray:
         """Say which rows are close to all polynomials."""
@@ -61,14 +57,10 @@ class Boundary:
 
 @dataclass(frozen=True, eq=False)
 class MonomialValues:
-    """Monomials of rows and their gradients.
+    """Monomials of rows and their gradients, in the units of the rows."""
 
-    ``values`` has shape (n_rows, n_monomials). ``gradients`` of shape (n_features, n_rows,
-    n_monomials): in the units of the rows.
-    """
-
-    values: FloatArray
-    gradients: FloatArray
+    values: FloatArray  # (n_rows, n_monomials)
+    gradients: FloatArray  # (n_features, n_rows, n_monomials)
 
     @classmethod
     def evaluate(cls, frame: Frame, rows: FloatArray, degree: int) -> "MonomialValues":
@@ -116,15 +108,9 @@ class MonomialValues:
         return squares, within @ vectors
 
 
-def find_boundaries(rows: FloatArray, max_degree: int, seed: int) -> list[Boundary]:
-    """Find polynomials that come close to most rows, and not to the rest.
-
-    Degree by degree, and one polynomial after the other: the next is sought among those that the
-    ones before do not span, in the rows that are close to these.
-
-    ``rows`` has shape (n_rows, n_features). Empty if no row is an outlier.
-    """
-    rng = np.random.default_rng(seed)
+def find_boundaries(rows: FloatArray, max_degree: int) -> list[Boundary]:
+    """Find polynomials, one after the other, that are close to most rows, and not to the rest."""
+    rng = np.random.default_rng(0)
     widest = count(rows.shape[1], max_degree)
     most = max(600, ROWS_LOOKED_AT * min(widest, MONOMIALS_LOOKED_AT))
     if len(rows) > most:
@@ -210,11 +196,7 @@ class Search:
     def find_closest(
         self, part: MonomialValues, within: FloatArray
     ) -> tuple[FloatArray, float, float]:
-        """Return a polynomial, its usual distance from rows, and that of the best fit to all.
-
-        Minimizes the mean of the square roots of distances, which outliers hardly move, by weighted
-        fits from several starts.
-        """
+        """Return a polynomial, its usual distance from rows, and that of the best fit to all."""
         best, best_level, everything = within[:, :1], np.inf, 0.0
         for weights in self._find_starts(part, within):
             polynomial, level, first = self._reweight(part, within, weights)
@@ -269,15 +251,11 @@ def _usual(distances: FloatArray) -> float:
     return float(np.quantile(distances, 1 - MOST_OUTLIERS) / norm.ppf(1 - MOST_OUTLIERS / 2))
 
 
-def find_inliers(source: SampleSource, max_degree: int | None, *, seed: int = 0) -> BoolArray:
-    """Say which rows are close to the polynomials that most rows are close to.
-
-    ``seed``: of the rows that polynomials are sought with, where there are many, and of their
-    starts.
-    """
-    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=seed)
+def find_inliers(source: SampleSource, max_degree: int | None) -> BoolArray:
+    """Say which rows are close to the polynomials that most rows are close to."""
+    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=0)
     highest = UNBOUNDED if max_degree is None else max_degree
-    boundaries = find_boundaries(rows, highest, seed)
+    boundaries = find_boundaries(rows, highest)
     inside = []
     with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
         for block in blocks:

@@ -43,35 +43,20 @@ __all__ = ["Auto", "Factor", "Gram", "Pass", "Reduction", "Tsqr", "resolve_reduc
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Triangular R with R'R = mean over rows of (values)(values)'.
-
-    ``R`` of shape (rank, n_columns): upper triangular or trapezoidal; the norm of a column is the
-    root mean square of that polynomial. ``relative_error``: size of the rounding errors of R
-    relative to the norms of its columns. ``near``: something on the accelerator that holds the
-    rows, if they are on one.
-    """
+    """Triangular R with ‖R c‖ the root mean square of the combination c of polynomials."""
 
     R: Annotated[FloatArray, "rank n_columns"]
-    n_rows: float
-    relative_error: float
-    near: Array | None = None
+    n_rows: float  # or the sum of their weights
+    relative_error: float  # rounding errors of R, relative to the norms of columns
+    near: Array | None = None  # something on the accelerator of the rows
 
     @property
     def column_rms(self) -> FloatArray:
         """Root mean square of each column."""
         return norms(self.R)
 
-    def reweight(self, weight: float) -> "Factor":
-        """Return the factor of the weighted mean, if values were multiplied by root weights."""
-        return replace(self, R=self.R * np.sqrt(self.n_rows / weight), n_rows=weight)
-
     def split(self, n_lower: int) -> tuple[FloatArray, FloatArray]:
-        """Orthogonalize the trailing columns against the leading ones (paper, Step 1).
-
-        ``n_lower``: number of leading columns; they are independent. Returns ``projection`` of
-        shape (n_lower, n_trailing): L = argmin ‖C - F L‖. Returns ``residual`` of shape (rank -
-        n_lower, n_trailing): R of the residual C - F L.
-        """
+        """Return L = argmin ‖C - F L‖ of trailing columns C, and R of C - F L (paper, Step 1)."""
         leading = self.R[:n_lower, :n_lower]
         projection = solve_triangular(leading, self.R[:n_lower, n_lower:])
         return projection, self.R[n_lower:, n_lower:]
@@ -127,10 +112,7 @@ class Gram:
         return GramSummary(a + b, n_rows, eps, units)
 
     def resolve(self, summary: GramSummary) -> Factor:
-        """Take the triangular root of the mean.
-
-        Columns are scaled to norm 1 first, so that the accuracy is relative to each column.
-        """
+        """Take the triangular root of the mean."""
         near = _find_accelerator(summary.matrix)
         factor = None if near is None else _root_on_accelerator(summary)
         if factor is None:  # pragma: no branch - needs an accelerator
@@ -241,10 +223,7 @@ class Tsqr:
 
 @dataclass(frozen=True)
 class Auto(Tsqr):
-    """Cholesky factors of the blocks on which they keep half of the digits, TSQR of others.
-
-    Accelerators compute accurate factors by Cholesky anyway.
-    """
+    """Cholesky factors of the blocks on which they keep half of the digits, TSQR of others."""
 
     def summarize(self, values: Array) -> TriangularSummary:
         """Factor one block."""
@@ -338,11 +317,7 @@ class Pass:
         *,
         per_row: int = 1,
     ) -> Factor:
-        """Reduce the values of functions over all rows of a source.
-
-        ``values``: returns values of shape (n_columns, n_rows * per_row) of a block of rows.
-        ``per_row``: how many values of a function belong to one row; derivatives are several.
-        """
+        """Reduce the values of functions, several for each row, over all rows of a source."""
         reduction = self.reduction
 
         def summarize(x: Array, root_weights: Array | None = None) -> _Part:
@@ -374,24 +349,18 @@ class Pass:
                 f"{source.name} contains NaN, infinity, or numbers too large for their products; "
                 "impute, drop or rescale them before fitting"
             )
-        return factor.reweight(float(whole.weight)) if source.weighted else factor
+        if not source.weighted:
+            return factor
+        weight = float(whole.weight)
+        return replace(factor, R=factor.R * np.sqrt(factor.n_rows / weight), n_rows=weight)
 
     def _count_rows(self, n_columns: int, per_row: int, *, cpu: bool) -> int:
-        """Return how many rows to evaluate at a time.
-
-        A block is held up to three times while it is computed: values, products, a gathered factor.
-        A block with fewer values of each polynomial than there are polynomials would be smaller
-        than its summary, and merging would take as long as summarizing.
-        """
+        """Return how many rows to evaluate at a time; a block is larger than its summary."""
         width = 3 * n_columns * per_row
         usual = block_rows(width, cpu=cpu, budget_bytes=self.memory_budget)
         most = max(1, self.memory_budget // (8 * width))
         return max(usual, min(-(-n_columns // per_row), most))
 
     def _count_threads(self, n_columns: int) -> int:
-        """Return how many threads there is memory for.
-
-        Each holds a block and up to three summaries, which are square matrices; so does the thread
-        that merges their results.
-        """
+        """Return how many threads there is memory for, each with three summaries and a block."""
         return max(1, self.memory_budget // (4 * 8 * n_columns**2) - 1)

@@ -25,11 +25,7 @@ _UNSIGNED_BYTES = b"\x08"
 
 
 def decompress(content: bytes) -> bytes:
-    """Undo gzip, if ``content`` is gzip; otherwise return it as it is.
-
-    The content decides and not the file name, since browsers and servers unpack files and keep
-    their names.
-    """
+    """Undo gzip, if the content is gzip: file names do not tell."""
     if not content.startswith(_GZIP_MAGIC):
         return content
     try:
@@ -39,11 +35,7 @@ def decompress(content: bytes) -> bytes:
 
 
 def parse_idx(content: bytes) -> npt.NDArray[np.uint8]:
-    """Read an array of unsigned bytes; the array is a view of ``content``.
-
-    The header is two zero bytes, one for the type of the entries, one for the number n of axes,
-    and n lengths of four bytes.
-    """
+    """Read unsigned bytes after a header of type, number of axes and lengths of these."""
     if content[:2] != b"\x00\x00" or not content[3:4]:
         raise ValueError(f"it is not an IDX file: it starts with {content[:4]!r}")
     entry_type, n_axes = content[2:3], content[3]
@@ -73,10 +65,7 @@ FOLDER_VARIABLE = "VANISHING_DATA"
 
 @dataclass(frozen=True)
 class Archive:
-    """Four IDX files, as published, each with its checksum *after* decompression.
-
-    The same data is in circulation compressed in different ways.
-    """
+    """Four IDX files, as published, each with its checksum *after* decompression."""
 
     title: str
     folder: str
@@ -111,10 +100,7 @@ class Archive:
 def files_in_folder(
     archive: Archive, folder: str | os.PathLike[str], named_by: str
 ) -> dict[str, Path]:
-    """Find the files of ``archive``, in its own subfolder or directly in ``folder``.
-
-    ``named_by`` says where the name of the folder comes from, in the message if they are missing.
-    """
+    """Find the files of ``archive``, in its own subfolder or directly in ``folder``."""
     root = Path(folder).expanduser()
     if not root.is_dir():
         raise FileNotFoundError(
@@ -140,10 +126,7 @@ def files_in_folder(
 
 
 def downloaded_files(archive: Archive) -> dict[str, Path]:
-    """Return the files of ``archive`` from the cache, downloading those that are not there.
-
-    The cache holds them unpacked. A file whose checksum is wrong is downloaded again.
-    """
+    """Return the files of ``archive`` from the cache, downloading those that are not there."""
     purpose = f"{archive.remedy()}; downloading {archive.title}"
     pooch = import_extra("pooch", extra="data", purpose=purpose)
     import requests

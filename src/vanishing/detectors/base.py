@@ -52,7 +52,7 @@ from vanishing.levels import BLOCK, FOLDS, LONG_SUM, OUTLYING, SAME
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Output, Value
+    from vanishing.equations.onnx import Graph, Output, Value
 
 # --- Progress of a fit ----------------------------------------------------------------------------
 
@@ -484,7 +484,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         -------
         list of Output
         """
-        from vanishing.equations.onnx_graph import Output  # a fit needs none of it
+        from vanishing.equations.onnx import Output  # a fit needs none of it
 
         scores = -self.anomaly_score_.nodes(graph, x)
         # Infinitely far from every ideal, or not a number: as anomalous as can be.

@@ -18,7 +18,7 @@ from vanishing.detectors.sample_weights import mean_and_variance
 from vanishing.levels import SAME
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
+    from vanishing.equations.onnx import Graph, Value
 
 #: Values that are enough to know the shape of a column.
 ENOUGH_VALUES = 1000

@@ -22,7 +22,7 @@ from vanishing.explain.view import OnLines, Through, View
 from vanishing.levels import SAME
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
+    from vanishing.equations.onnx import Graph, Value
 
 #: Points of a segment on which gradients of views without polynomials are averaged.
 STEPS = 64

@@ -49,7 +49,7 @@ from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
+    from vanishing.equations.onnx import Graph, Value
 
 # --- Images of a sample: the coordinates that equations are in ------------------------------------
 

@@ -24,16 +24,13 @@ from vanishing.equations.expansion import (
 from vanishing.equations.text import CODE
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import last_degree_with_vanishing
+from vanishing.polynomials.evaluation import needed_blocks
 
 # --- Where generated source comes from, as lines of plain ASCII for a comment ---------------------
 
 
 def provenance(equations: ModelEquations) -> list[str]:
-    """Say what source was made of, and which equations it evaluates.
-
-    Lines of printable ASCII without comment signs; other characters as in Python's escapes.
-    """
+    """Say what source was made of and which equations it evaluates, in printable ASCII."""
     version = sys.modules["vanishing"].__version__  # an import would go upwards
     basis = equations.basis
     names = ", ".join(equations.names)
@@ -65,11 +62,7 @@ def _formulas(equations: ModelEquations) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text that is harmless in a comment of C and of Python.
-
-    Nothing there may end a comment or begin one, end a line, or join it with the next: a backslash
-    does, and so does ``??/`` in C99.
-    """
+    """Return text that neither ends nor begins a comment or a line of C or Python."""
     escaped = text.encode("unicode_escape").decode("ascii")
     for sign, harmless in (("*/", "* /"), ("/*", "/ *"), ("??", "? ?"), ('"""', '" " "')):
         escaped = escaped.replace(sign, harmless)
@@ -91,14 +84,7 @@ def _match_reserved() -> re.Pattern[str]:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether C, its library or a compiler has a meaning for a name already.
-
-    Examples
-    --------
-    >>> from vanishing.equations.code import is_reserved
-    >>> [is_reserved(name) for name in ("ptrdiff_t", "sinf", "y0", "string", "sine")]
-    [True, True, True, False, False]
-    """
+    """Whether C, its library or a compiler has a meaning for a name already."""
     return _match_reserved().fullmatch(name) is not None
 
 
@@ -115,16 +101,11 @@ def is_reserved(name: str) -> bool:
 
 
 class DegreeTable(NamedTuple):
-    """What is combined to the polynomials of one degree.
+    """What is combined to the polynomials of one degree, nonvanishing ones first."""
 
-    ``left`` and ``right`` are the places of the factors of each product among the values of F; at
-    degree 1 there are centered variables instead of products. The matrices have one column a
-    polynomial, nonvanishing ones first, and one row a product or a value of F of lower degree.
-    """
-
-    left: IntArray
+    left: IntArray  # place of a factor among F, the variable at degree 1
     right: IntArray
-    on_products: FloatArray
+    on_products: FloatArray  # one column a polynomial
     on_lower: FloatArray
     n_nonvanishing: int
     n_vanishing: int
@@ -132,21 +113,19 @@ class DegreeTable(NamedTuple):
 
 def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
     """Collect the numbers that an evaluator needs, besides the center of the variables."""
-    last = last_degree_with_vanishing(basis.blocks)
-    if last == 0:
+    blocks = needed_blocks(basis.blocks)
+    if not blocks:
         raise ValueError(
             "nothing vanishes, so there is nothing to evaluate; raise tol or max_degree"
         )
-    offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in basis.blocks)]).tolist()
+    offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in blocks)]).tolist()
     tables = []
-    for degree, block in enumerate(basis.blocks[:last], start=1):
-        # The nonvanishing polynomials of the last degree are not needed.
-        n_used = block.nonvanishing.shape[1] if degree < last else 0
-        on_products = np.hstack([block.nonvanishing[:, :n_used], block.vanishing])
-        on_lower = np.hstack([block.nonvanishing_lower[:, :n_used], block.vanishing_lower])
+    for degree, block in enumerate(blocks, start=1):
+        on_products = np.hstack([block.nonvanishing, block.vanishing])
+        on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
         left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
-        n_vanishing = block.vanishing.shape[1]
-        tables.append(DegreeTable(left, right, on_products, on_lower, n_used, n_vanishing))
+        sizes = block.nonvanishing.shape[1], block.vanishing.shape[1]
+        tables.append(DegreeTable(left, right, on_products, on_lower, *sizes))
     n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
     if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(

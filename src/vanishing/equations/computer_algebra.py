@@ -38,18 +38,13 @@ STARS = Notation(times="*", power="{}**{}", write_number=_write_decimal)
 
 @dataclass(frozen=True)
 class Syntax:
-    """How a system writes a ring R and an ideal I; ``comment`` begins a line of comment.
+    """How a system writes a ring R and an ideal I."""
 
-    ``ring`` is a format of ``field``, ``variables`` and ``quoted`` variables, ``ideal`` one of
-    ``polynomials``. ``rationals`` and ``decimals`` are the fields of exact and of rounded numbers;
-    where there is none of the latter, polynomials with decimals are multiplied by a power of ten.
-    """
-
-    comment: str
-    ring: str
-    ideal: str
+    comment: str  # begins a line of comment
+    ring: str  # a format of the field, variables and quoted variables
+    ideal: str  # a format of polynomials
     rationals: str = "QQ"
-    decimals: str | None = None
+    decimals: str | None = None  # None: decimals are multiplied by powers of ten
     notation: Notation = CARET
 
 
@@ -270,11 +265,7 @@ _SAFE = re.compile(r"[a-z][0-9]{0,6}")
 
 
 def rename_variables(names: Sequence[str]) -> list[str]:
-    """Replace names of variables, all different, that a system might not take.
-
-    A letter with a number, or none, stays, and capitals become small if that name is free. Others
-    become a letter with the position.
-    """
+    """Return names of a letter and digits, which all systems take, for names that are others."""
     renamed = [name if _SAFE.fullmatch(name) else "" for name in names]
     for j, name in enumerate(names):
         if not renamed[j] and _SAFE.fullmatch(name.lower()) and name.lower() not in renamed:

@@ -128,17 +128,13 @@ _READERS: Mapping[type, Callable[[Any], AffineMap]] = {
 
 @dataclass(frozen=True, eq=False)
 class ModelEquations:
-    """Polynomials in the variables that the user's data has.
-
-    ``named`` says whether somebody gave the names, ``source`` in words what the polynomials come
-    from, and ``model`` is the ideal, if there is one.
-    """
+    """Polynomials in the variables that the user's data has."""
 
     basis: PolynomialBasis
     names: tuple[str, ...]
-    named: bool
-    source: str
-    model: Any = None
+    named: bool  # whether somebody gave the names
+    source: str  # in words, what the polynomials come from
+    model: Any = None  # the ideal, if there is one
 
     @lazy
     def scale(self) -> DataScale:
@@ -187,10 +183,7 @@ def choose_terms(
     digits: int | None = None,
     n_terms: int | None = None,
 ) -> list[Sum]:
-    """Expand the vanishing polynomials, and choose the terms and digits that count on the data.
-
-    ``digits`` is as in ``DataScale.terms``; at most ``n_terms`` are kept, the largest.
-    """
+    """Expand the vanishing polynomials, and choose terms and digits that count on the data."""
     exponents, coefficients = expand_basis(basis)
     found = []
     chosen = scale.terms(basis, coefficients, digits=digits)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from vanishing.equations.excerpt import excerpt
+from vanishing.equations.simplification import excerpt
 from vanishing.equations.text import (
     SPOKEN,
     Sum,
@@ -26,11 +26,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufff
 
 
 def element(tag: str, *children: Child, **attributes: Any) -> Element:
-    """Make an element. Strings are text, whatever they hold; children of None are left out.
-
-    Attributes of None are left out, True is one without a value. ``class_`` is ``class``, and other
-    underscores are hyphens.
-    """
+    """Make an element; ``class_`` is ``class``, and other underscores are hyphens."""
     made = Element(tag)
     for name, value in attributes.items():
         if value is not None and value is not False:
@@ -75,13 +71,7 @@ MINUS = "\u2212"
 def mathml_equation(
     terms: Sum, names: Sequence[str], *, relation: str = "= 0", left: str = ""
 ) -> Element:
-    """Write a polynomial equation, highest degree first; dots stand for terms that are left out.
-
-    It is a ``span`` with one ``math`` a term, so that long equations break into lines, and a label
-    that can be read aloud. ``relation`` is what is written on the right, such as "= 0". With
-    ``left``, a variable that the polynomial gives, this is written on the left with the sign of
-    ``relation``, and the polynomial on the right.
-    """
+    """Write an equation as a ``span`` with one ``math`` a term, to break into lines."""
     pieces = [_term(each, k == 0) for k, each in enumerate(terms.terms(names, significant))]
     pieces = pieces or [element("math", element("mn", "0"))]
     spoken = SPOKEN.write(terms, names)

@@ -1,25 +1,188 @@
 """Models as ONNX graphs: preprocessing, the polynomials of a basis, the file."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
 from math import isqrt
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.arrays.blocks import format_bytes
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.expansion import scaling_of
-from vanishing.equations.onnx_graph import OPSET, Graph, Output, Value
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import DegreeBlock, last_degree_with_vanishing
+from vanishing.polynomials.evaluation import DegreeBlock, needed_blocks
+
+# --- A graph of ONNX under construction: values, operators between them, constants ----------------
+#
+# Values are written like arrays: ``(x - mean) / scale`` adds two nodes and two constants. All
+# floating point numbers in a graph are of one type, its arithmetic.
+
+#: Version of the operators. All that are used have kernels for float64 in onnxruntime.
+OPSET = 18
+
+
+class Graph:
+    """Nodes and constants, in the order in which they were added."""
+
+    def __init__(self, dtype: str, arithmetic: str) -> None:
+        onnx = import_extra("onnx", extra="onnx", purpose="to_onnx")
+        self.helper, self._from_array = onnx.helper, onnx.numpy_helper.from_array
+        #: Bytes of a file at most; something is left for the nodes.
+        self.largest = onnx.checker.MAXIMUM_PROTOBUF - 8 * BLOCK
+        self.arithmetic = np.dtype(arithmetic)
+        #: Relative rounding error of the input.
+        self.rounding = float(np.finfo(dtype).eps)
+        #: Most numbers that a node holds for one sample.
+        self.widest = 0
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._known: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
+        self._n_bytes = 0
+        self._n_names = 0
+
+    def op(self, kind: str, *operands: "Operand", name: str = "", **attributes: Any) -> "Value":
+        """Add a node with one result; operands other than values become constants."""
+        inputs = [self.constant(each).name for each in operands]
+        result = Value(self, name or self.new_name(kind))
+        self.nodes.append(self.helper.make_node(kind, inputs, [result.name], **attributes))
+        return result
+
+    def constant(self, operand: "Operand") -> "Value":
+        """Return a value that is there already, or numbers as a constant; floats get our type."""
+        if isinstance(operand, Value):
+            return operand
+        array = np.asarray(operand)
+        if array.dtype.kind in "iuf":
+            kind = self.arithmetic if array.dtype.kind == "f" else np.dtype(np.int64)
+            array = array.astype(kind)
+        key = array.dtype.str, array.shape, array.tobytes()
+        if key not in self._known:
+            self._n_bytes += array.nbytes
+            if self._n_bytes > self.largest:
+                raise ValueError(
+                    f"the matrices of the model take more than {format_bytes(self.largest)}, the "
+                    "largest size of an ONNX file; fit fewer clusters (n_components) or a "
+                    "smaller degree"
+                )
+            name = self.new_name("constant")
+            self.constants.append(self._from_array(np.asarray(array, order="C"), name))
+            self._known[key] = Value(self, name)
+        return self._known[key]
+
+    def hold(self, n_numbers: int) -> None:
+        """Note how many numbers a node holds for each sample."""
+        self.widest = max(self.widest, n_numbers)
+
+    def cast(self, value: "Value", kind: npt.DTypeLike, name: str = "") -> "Value":
+        """Return a value as another type."""
+        to = self.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return self.op("Cast", value, name=name, to=to)
+
+    def where(self, condition: "Value", yes: "Operand", no: "Operand") -> "Value":
+        """Choose number by number."""
+        return self.op("Where", condition, yes, no)
+
+    def concat(self, values: "list[Value]", axis: int) -> "Value":
+        """Join values along an axis; one is returned as it is."""
+        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Any]]:
+        """Collect the nodes that are added inside in a list of their own."""
+        nodes, self.nodes = self.nodes, []
+        try:
+            yield self.nodes
+        finally:
+            self.nodes = nodes
+
+    def new_name(self, kind: str) -> str:
+        """Return a name that nothing in the graph has."""
+        self._n_names += 1
+        return f"{kind.lower()}_{self._n_names}"
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """The result of a node, a constant or an input, known by its name."""
+
+    graph: Graph
+    name: str
+
+    # NumPy leaves operators between its arrays and values to us.
+    __array_ufunc__ = None
+
+    def __add__(self, other: "Operand") -> "Value":
+        return self.graph.op("Add", self, other)
+
+    def __sub__(self, other: "Operand") -> "Value":
+        return self.graph.op("Sub", self, other)
+
+    def __mul__(self, other: "Operand") -> "Value":
+        return self.graph.op("Mul", self, other)
+
+    def __truediv__(self, other: "Operand") -> "Value":
+        return self.graph.op("Div", self, other)
+
+    def __matmul__(self, other: "Operand") -> "Value":
+        return self.graph.op("MatMul", self, other)
+
+    def __rmatmul__(self, other: "Operand") -> "Value":
+        return self.graph.op("MatMul", other, self)
+
+    def __neg__(self) -> "Value":
+        return self.graph.op("Neg", self)
+
+    def __lt__(self, other: "Operand") -> "Value":
+        return self.graph.op("Less", self, other)
+
+    def __le__(self, other: "Operand") -> "Value":
+        return self.graph.op("LessOrEqual", self, other)
+
+    def apply(self, kind: str) -> "Value":
+        """Return a function of each number: "Log", "Exp", "Abs", "IsNaN", ..."""
+        return self.graph.op(kind, self)
+
+    def reduce(self, kind: str, axis: int, *, keepdims: bool = False) -> "Value":
+        """Reduce one axis: "Sum", "Max", "Min", "SumSquare"."""
+        return self.graph.op(f"Reduce{kind}", self, [axis], keepdims=int(keepdims))
+
+    def take(self, indices: npt.ArrayLike, axis: int) -> "Value":
+        """Take some entries along an axis."""
+        return self.graph.op("Gather", self, np.asarray(indices, dtype=np.int64), axis=axis)
+
+    def reshape(self, *shape: int) -> "Value":
+        """Return the same numbers in another shape; -1 is what is left, 0 as it is."""
+        return self.graph.op("Reshape", self, shape)
+
+    @property
+    def T(self) -> "Value":
+        """The transpose, for outputs only: onnxruntime may join it to a product as FusedMatMul."""
+        return self.graph.op("Transpose", self, perm=[1, 0])
+
+
+Operand = Value | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """What a model answers: one number a sample if ``width`` is None, and labels as int64."""
+
+    name: str
+    value: Value
+    width: int | None = None
+    is_label: bool = False
+
 
 # --- Nodes of the preprocessing that is known: scalers, PCA and pipelines -------------------------
 #
@@ -73,10 +236,7 @@ _MAPS = {
 
 
 def map_samples(step: Any, graph: Graph, x: Value) -> Value:
-    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them.
-
-    A subclass may do anything, and is refused.
-    """
+    """Add the nodes of fitted preprocessing: a scaler, PCA, or a pipeline of them."""
     if type(step) is Pipeline:
         return reduce(lambda z, each: map_samples(each, graph, z), steps_of(step), x)
     if type(step) not in _MAPS:
@@ -113,14 +273,10 @@ class Polynomials:
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Polynomials of all bases as matrix times terms plus bias.
+    """Polynomials of all bases as matrix times terms plus bias."""
 
-    The shapes are (n_bases, n_polynomials, n_terms) and (n_bases, n_polynomials, 1). The terms are
-    the variables at degree 1, and F_1, ..., F_{t-1} and the products after that.
-    """
-
-    matrix: FloatArray
-    bias: FloatArray
+    matrix: FloatArray  # (n_bases, n_polynomials, n_terms)
+    bias: FloatArray  # (n_bases, n_polynomials, 1)
 
     @classmethod
     def zero(cls, n_bases: int, n_polynomials: int, n_terms: int) -> "Combination":
@@ -150,22 +306,18 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class StackedDegree:
-    """One degree of all bases.
+    """One degree of all bases."""
 
-    ``left`` and ``right`` are the factors of the products, as rows of F_1 and F_{t-1} of all bases;
-    empty at degree 1. ``real`` says which of the vanishing polynomials are not padding.
-    """
-
-    left: IntArray
-    right: IntArray
+    left: IntArray  # rows of F_1 of all bases; none at degree 1
+    right: IntArray  # rows of F_{t-1}
     nonvanishing: Combination
     vanishing: Combination
-    real: BoolArray
+    real: BoolArray  # which of the vanishing polynomials are not padding
 
 
 def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
     """Stack bases, up to the last degree in which one of them has vanishing polynomials."""
-    bases = [_needed(each.basis.blocks) for each in stack]
+    bases = [needed_blocks(each.basis.blocks) for each in stack]
     widths: list[int] = []  # of F_1, F_2, ... with their padding
     degrees = []
     for t in range(max(map(len, bases))):
@@ -201,12 +353,6 @@ def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
     return degrees
 
 
-def _needed(blocks: Sequence[DegreeBlock]) -> list[DegreeBlock]:
-    """Return the degrees that G depends on, the last of them without its F."""
-    needed = list(blocks[: last_degree_with_vanishing(blocks)])
-    return [*needed[:-1], *(replace(b, nonvanishing=b.nonvanishing[:, :0]) for b in needed[-1:])]
-
-
 def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[int]) -> IntArray:
     """Return the places of a basis's candidates and F_1, ..., F_{t-1} among the terms."""
     if not lower:
@@ -226,10 +372,7 @@ def _columns(block: DegreeBlock, lower: Sequence[DegreeBlock], widths: Sequence[
 
 
 def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
-    """Add the nodes of all vanishing polynomials of several bases.
-
-    Points come one a row, and so do the values, by basis and degree.
-    """
+    """Add the nodes of all vanishing polynomials of several bases; points come one a row."""
     degrees = stacked(stack)
     if not degrees:
         return x.take([], axis=1)
@@ -241,10 +384,7 @@ def values(stack: Sequence[Polynomials], graph: Graph, x: Value) -> Value:
 def sums_of_squares(
     stack: Sequence[Polynomials], graph: Graph, x: Value, *, n_images: int = 1
 ) -> Value:
-    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points).
-
-    One of the bases at least has vanishing polynomials; ``n_images`` points are made of one sample.
-    """
+    """Add the nodes of the sum of squares of the polynomials of each basis, (n_bases, n_points)."""
     return _padded_values(stacked(stack), graph, x, n_images).reduce("SumSquare", axis=1)
 
 
@@ -303,11 +443,7 @@ def _rows(polynomials: Combination, found: Value) -> Value:
 def in_blocks(
     graph: Graph, x: Value, rows: Value, nodes: list[Any], outputs: list[Output], *, n_rows: int
 ) -> list[Output]:
-    """Add a loop over blocks of ``n_rows`` rows of x at most.
-
-    ``nodes`` take a block as the value ``rows`` and compute ``outputs`` of it; those of all samples
-    are returned.
-    """
+    """Add a loop of ``nodes``, which take ``rows``, over blocks of ``n_rows`` rows of x at most."""
     n_samples = graph.op("Shape", x).take(0, axis=0)
     size = graph.op("Max", graph.op("Min", n_samples, n_rows), 1)
     n_blocks = (n_samples + size - 1) / size
@@ -454,11 +590,7 @@ def rows_of_a_block(widest: int) -> int:
 
 
 def _check_model(model: Any) -> None:
-    """Raise if a model cannot be exported, or is not fitted.
-
-    Models of this library write themselves by a method ``onnx_outputs``. Subclasses elsewhere may
-    override anything, and are not taken for their base.
-    """
+    """Raise if a model, or a subclass elsewhere, cannot be exported, or is not fitted."""
     ours = type(model).__module__.split(".")[0] == __name__.split(".")[0]
     if not (ours and hasattr(model, "onnx_outputs")) and type(model) is not PolynomialBasis:
         raise TypeError(

@@ -31,13 +31,7 @@ LARGEST_LATTICE = 24
 def rational_candidates(
     coefficients: Sequence[float], scales: Sequence[float]
 ) -> Iterator[list[Fraction]]:
-    """Propose rational coefficients, simplest explanation of the smallest error first.
-
-    One of the coefficients is 1; ``scales`` are their errors, in common units. First each
-    coefficient is taken by itself, by continued fractions; then all with one denominator, by
-    lattice reduction. That reaches larger denominators: the more coefficients share one, the less
-    likely it is a coincidence.
-    """
+    """Propose rational coefficients: each by itself, then all with one denominator."""
     seen = []
     # From rounding to what badly conditioned points may leave: half of the digits.
     errors = takewhile(lambda error: error <= SAME, (ROUNDING * 8**k for k in count()))
@@ -61,11 +55,7 @@ def _one_by_one(coefficients: Sequence[float], errors: Sequence[float]) -> list[
 def _common_denominator(
     coefficients: Sequence[float], errors: Sequence[float]
 ) -> list[Fraction] | None:
-    """Approximate all coefficients with one denominator q, by a short vector of a lattice.
-
-    The rows (1, c_1/e_1, ..., c_m/e_m) and (0, ..., 1/e_j, ..., 0) span vectors
-    (q, (q c_1 - p_1)/e_1, ...): short if q is small and every p_j/q is within e_j of c_j.
-    """
+    """Approximate all coefficients with one denominator q, by a short vector of a lattice."""
     from sympy import ZZ
     from sympy.polys.matrices import DomainMatrix
 
@@ -73,6 +63,7 @@ def _common_denominator(
     size = len(known) + 1
     if size > LARGEST_LATTICE:
         return None
+    # The rows (1, c_1/e_1, ...) and (0, ..., 1/e_j, ...) span (q, (q c_1 - p_1)/e_1, ...).
     # Lattices are over the integers: in steps of a small part of an error, rounding plays no role.
     steps = round(1 / CHANCE)
     rows = [[0] * size for _ in range(size)]
@@ -111,11 +102,7 @@ PIVOT_SHARE = 0.05
 def reduced_echelon(
     rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
 ) -> tuple[FloatArray, IntArray]:
-    """Bring the span of some rows to reduced echelon form: return it, and its pivots.
-
-    ``order`` lists the columns as they are wanted for pivots. A pivot is at least ``pivot_share``
-    of the largest column that could be one.
-    """
+    """Bring the span of rows to reduced echelon form, by pivots in order; return both."""
     span = _orthonormal(rows)
     pivots = _pivots(span, order, pivot_share)
     echelon = np.linalg.solve(span[:, pivots], span)

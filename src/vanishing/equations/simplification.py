@@ -1,6 +1,7 @@
 """Tidy equations: few terms and short coefficients, as far as the data cannot tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt, lcm, log10
@@ -19,9 +20,13 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.equations.expansion import (
+    SHOWN_EQUATIONS,
+    SHOWN_TERMS,
     ModelEquations,
     check_names,
+    choose_terms,
     equations_of,
+    is_quick,
     sympy_monomials,
 )
 from vanishing.equations.rational import (
@@ -29,16 +34,19 @@ from vanishing.equations.rational import (
     reduced_echelon,
     reduced_modulo,
 )
+from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import (
     LATEX,
     LAW,
+    SHOWN_DIGITS,
     Sum,
     latex_symbol,
     plain_symbol,
     simple_number,
 )
-from vanishing.equations.uncertainty import Sample
+from vanishing.equations.uncertainty import FittedSample, Sample
 from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
+from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count, multiples_up_to, normalize_columns
 
 # --- Coefficients that are fixed one after the other while the others follow ----------------------
@@ -50,12 +58,7 @@ from vanishing.polynomials.monomials import count, multiples_up_to, normalize_co
 
 
 class Adjustable:
-    """Uncertain coefficients of one polynomial, as they are now.
-
-    ``directions``, one a column, are independent changes of the coefficients, each of one standard
-    error; where a row is zero the coefficient is certain. ``cost`` is the sum of squares, in
-    standard errors, of all changes so far.
-    """
+    """Uncertain coefficients of one polynomial, as they are now."""
 
     def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
         self.coefficients = coefficients.copy()
@@ -102,22 +105,14 @@ LARGEST_COINCIDENCE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """Coefficients that are zero or short; integers if all are.
-
-    ``scale`` is what the coefficients were multiplied with to become integers, negative if signs
-    were changed.
-    """
+    """Coefficients that are zero or short; integers, times ``scale``, if all are."""
 
     coefficients: tuple[int | float, ...]
     scale: int
 
 
 def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -> None:
-    """Set coefficients to zero, as many as noise does not tell from zero.
-
-    ``sizes`` are the root mean squares of the monomials. With ``share``, drop instead terms that
-    are smaller than this share of the largest one.
-    """
+    """Drop terms that noise does not tell from zero, or that are smaller than a share."""
     furthest = float(norm.isf(CHANCE / 2 / len(sizes)))
     allowed = chi2.isf(CHANCE, np.arange(1, len(sizes) + 1))
     n_dropped = 0
@@ -139,10 +134,7 @@ def drop_terms(polynomial: Adjustable, sizes: FloatArray, share: float | None) -
 
 
 def with_fractions(polynomial: Adjustable) -> Simplified | None:
-    """Round all coefficients to simple fractions, or return None if noise tells the difference.
-
-    One of the coefficients is 1.
-    """
+    """Round all coefficients to simple fractions, or return None if noise tells the difference."""
     trial = polynomial.copy()
     fractions = [Fraction(c) for c in trial.coefficients]  # those that are fixed are 0 or 1
     while not trial.fixed.all():
@@ -334,10 +326,7 @@ class EchelonForm:
     pivots: IntArray
 
     def kept_by(self, directions: FloatArray) -> FloatArray:
-        """Return directions, modulo the polynomials, that leave the pivots as they are.
-
-        The scale of a polynomial, and how it is mixed with others, are chosen and not uncertain.
-        """
+        """Return directions, modulo the polynomials, that leave the pivots as they are."""
         kept = directions - self.coefficients @ directions[self.pivots]
         kept[self.pivots] = 0.0
         return kept
@@ -352,10 +341,7 @@ class Chosen(NamedTuple):
 
 
 def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chosen]]:
-    """Choose polynomials to write, in one way or, with ``mix``, in two.
-
-    Which variables are eliminated matters: where t = a + b, it is p = a b or p = b (t - b).
-    """
+    """Choose polynomials to write, in one way, or by eliminating other variables too."""
     orders = (False, True) if mix else (False,)
     return [
         list(_choose(sample, mix=mix, reduce=reduce, last_first=last_first))
@@ -364,12 +350,7 @@ def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chos
 
 
 def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Iterator[Chosen]:
-    """Choose polynomials to write.
-
-    With ``mix``, combine the polynomials of each degree, and leave out those that are spanned, up
-    to noise, by multiples of others of lower degree. With ``reduce``, such multiples are subtracted
-    from the rest. Pivots are sought from the first variable on, or from the last.
-    """
+    """Choose polynomials to write: with ``mix`` combined, with ``reduce`` modulo lower ones."""
     degrees = sample.basis.degrees()
     if not mix:
         for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
@@ -432,10 +413,7 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
 def _new(
     sample: Sample, own: FloatArray, known: EchelonForm, noise: float, *, reduce: bool
 ) -> FloatArray:
-    """Return what polynomials have beyond multiples of others, as weighted rows.
-
-    Without ``reduce``, return the combinations of the polynomials that have something beyond them.
-    """
+    """Return what polynomials have beyond multiples of others, as weighted rows."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
     if not known.pivots.size:
@@ -501,10 +479,7 @@ def _with_first_term_positive(simplified: Simplified, exponents: IntArray) -> Si
 def write_shortest(
     sample: Sample, among: list[list[Chosen]], most: int | None = None, **rounding: Any
 ) -> list[tuple[Chosen, Simplified]]:
-    """Simplify the first polynomials of each list, and return those with the fewest terms.
-
-    A list that has more polynomials comes first: no equation is given up to be short.
-    """
+    """Simplify the first polynomials of each list; return the most, of fewest terms."""
     written = [
         [(each, simplify(sample, each, **rounding)) for each in chosen[:most]] for chosen in among
     ]
@@ -654,3 +629,114 @@ def _measured(
         change=change,
         size=size,
     )
+
+
+# --- The first equations of a fit, as short as the fit itself can tell ----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """The first equations of a basis, how many there are beyond them, and how many follow."""
+
+    sums: list[Sum]
+    degrees: IntArray
+    extents: FloatArray
+    n_more: int
+    n_implied: int = 0
+
+    @property
+    def rest(self) -> str:
+        """What is not shown, in words."""
+        if not (self.n_more or self.n_implied):
+            return "" if self.sums else "no equation: nothing vanishes"
+        if not self.n_more:
+            return f"{self.n_implied} more follow{'s' * (self.n_implied == 1)} from these"
+        more = "more equation" if self.sums else "equation"
+        large = "" if self.sums else ", too large to be written out"
+        return f"{self.n_more} {more}{'s' * (self.n_more != 1)}{large}"
+
+
+def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
+    """Write the first equations of a basis, those of each degree mixed to the shortest ones."""
+    top = len(basis.blocks)
+    if basis.count() and count(basis.n_features, top) <= MOST_TIDIED and is_quick(basis, top):
+        scale = DataScale.of(basis, model)
+        # Hidden by rounding errors, or beyond the range of numbers.
+        with (
+            suppress(ValueError, FloatingPointError),
+            np.errstate(over="raise", divide="raise", invalid="raise"),
+        ):
+            if scale.is_complete:
+                return _tidied(basis, scale, model)
+    return _as_fitted(basis, model)
+
+
+def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
+    """Mix the polynomials of each degree to the shortest ones, and drop and round their terms."""
+    sample = FittedSample.of(basis, scale.points)
+    # The polynomials of a border basis have leading terms, and are short.
+    mix = getattr(model, "order_ideal_", None) is None
+    among = choices(sample, mix=mix)
+    # Multiples of lower equations may be large on a contrast, and would change the size there; on
+    # the data they may be larger than an equation that holds better.
+    loose = any(sample.is_loose(each.coefficients, each.degree) for each in among[0])
+    if mix and (loose or getattr(model, "needs_contrast", False)):
+        among = choices(sample, mix=True, reduce=False)
+    sums, degrees, extents = [], [], []
+    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
+        written = np.array(simplified.coefficients, dtype=np.float64)
+        sizes = sample.sizes[: len(written)]
+        span = 2 * abs(simplified.scale) * sample.change(fitted)
+        kept, digits = terms_that_count(written, sizes, span=span, digits=SHOWN_DIGITS)
+        shown = kept[:SHOWN_TERMS]
+        coefficients = [simplified.coefficients[k] for k in shown]
+        exponents, n_left_out = sample.table.exponents[shown], len(kept) - len(shown)
+        sums.append(Sum(exponents, coefficients, digits[:SHOWN_TERMS].tolist(), n_left_out))
+        degrees.append(degree)
+        extents.append(sample.extent(fitted, degree))
+    n_chosen = max(map(len, among))
+    n_more, n_implied = n_chosen - len(sums), basis.count() - n_chosen
+    return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)
+
+
+def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
+    """Expand as many equations as can be expanded quickly."""
+    n_shown = min(SHOWN_EQUATIONS, basis.count())
+    top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
+    while top and not is_quick(basis, top):
+        top -= 1
+    n_shown = min(n_shown, int(np.sum(basis.degrees() <= top)))
+    lower = PolynomialBasis(basis.n_features, basis.blocks[:top])
+    lower = lower.restrict(np.arange(lower.count()) < n_shown) if top else lower
+    sums = []
+    if n_shown:
+        scale = DataScale.of(basis, model)
+        sums = choose_terms(lower, scale, digits=SHOWN_DIGITS, n_terms=SHOWN_TERMS)
+    return Excerpt(sums, lower.degrees(), lower.extents, basis.count() - n_shown)
+
+
+def print_text(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
+    """Write the first equations of a basis as lines of text, with their extents."""
+    found = excerpt(basis, model)
+    symbols = list(map(plain_symbol, names))
+    lines = []
+    for each, extent in zip(found.sums, found.extents.tolist(), strict=True):
+        more = f" + ({each.n_left_out} more terms)" if each.n_left_out else ""
+        lines.append(f"  {LAW.write(each, symbols)}{more} = 0   (extent {extent:.2g})")
+    if found.rest:
+        lines.append(f"  ({found.rest})")
+    return "\n".join(lines)
+
+
+def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
+    """Write the first equations of a basis as one display in LaTeX."""
+    found = excerpt(basis, model)
+    symbols = [latex_symbol(name) for name in names]
+    lines = []
+    for each in found.sums:
+        dots = r" + \cdots" if each.n_left_out else ""
+        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
+    if found.rest:
+        lines.append(f"&\\text{{{found.rest}}}")
+    body = " \\\\\n".join(lines)
+    return f"$$\\begin{{aligned}}\n{body}\n\\end{{aligned}}$$"

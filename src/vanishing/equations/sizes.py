@@ -14,40 +14,28 @@ import numpy as np
 from vanishing.arrays.blocks import row_slices
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
 from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
-from vanishing.levels import ALL_DIGITS, BLOCK, ROUNDING
+from vanishing.levels import ALL_DIGITS, BLOCK, CHANCE, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import Monomials, monomials
-
-#: Points on which sizes are taken: they are right to a few percent, 1/√(2 · 1000).
-N_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class DataScale:
-    """Points like the data, which say how large terms and polynomials are there.
+    """Points like the data, which say how large terms and polynomials are there."""
 
-    They are complete if they spread as far as the data in every direction. Otherwise any term may
-    be larger than it seems, and none is left out.
-    """
-
-    points: FloatArray
+    points: FloatArray  # as wide as the data in all directions, if complete
     is_complete: bool = True
 
     @classmethod
     def of(cls, basis: PolynomialBasis, model: Any = None) -> "DataScale":
-        """Draw points with the mean and the covariance of the data of a fit.
-
-        A model holds no data, but these moments: the nonvanishing polynomials of degree 1, F_1 = (x
-        - mean) V_F, are orthonormal on the data, and G_1 = (x - mean) V_G are orthogonal to them
-        and have their extents. The model that the basis is from knows directions in which the data
-        is constant, which a basis alone cannot tell from directions that were given up.
-        """
-        points = np.zeros((N_POINTS, basis.n_features))
+        """Draw points with the moments of the data of a fit, which its degree 1 holds."""
+        n_points = round(1 / CHANCE)  # for sizes that are right to a few percent
+        points = np.zeros((n_points, basis.n_features))
         first = basis.blocks[0]
         rms = _nonvanishing_rms(basis, model)
         values = np.append(first.extents, np.full(first.nonvanishing.shape[1], rms or 0.0))
         directions = np.hstack([first.vanishing, first.nonvanishing])
-        drawn = np.random.default_rng(0).normal(size=(N_POINTS, len(values))) * values
+        drawn = np.random.default_rng(0).normal(size=(n_points, len(values))) * values
         with np.errstate(over="ignore", invalid="ignore"):
             points[:, first.left] = first.projection[0] + _solved(directions, drawn)
         return cls(points, is_complete=rms is not None and _is_whole(basis, model))
@@ -58,11 +46,7 @@ class DataScale:
             return np.asarray(np.std(self.points, axis=0))
 
     def sizes(self, degree: int) -> FloatArray | None:
-        """Return the size of each monomial up to a degree, or None if one is too large a number.
-
-        That is its root mean square. Where a monomial itself vanishes on the points, variables are
-        taken to be independent.
-        """
+        """Return the root mean square of each monomial up to a degree; None if one is too large."""
         table = monomials(self.points.shape[1], degree)
         alone, squares = monomial_sizes(self.points, table), np.zeros(len(table))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -73,11 +57,7 @@ class DataScale:
         return found if np.isfinite(found).all() else None
 
     def spans(self, basis: PolynomialBasis) -> FloatArray:
-        """Return how far the value of each vanishing polynomial changes over the data.
-
-        That is what an equation says, as variables go from a standard deviation below their mean to
-        one above. Its terms may be much larger, far from the origin, where they cancel.
-        """
+        """Return how far polynomials change over two standard deviations of the data."""
         # Derivatives take as many times as long as there are variables.
         n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
         some = self.points[:: -(-len(self.points) // n_points)]
@@ -89,10 +69,7 @@ class DataScale:
     def terms(
         self, basis: PolynomialBasis, coefficients: FloatArray, *, digits: int | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the terms and digits to write of each polynomial, by ``terms_that_count``.
-
-        ``coefficients`` are those of ``basis.expand()``.
-        """
+        """Yield the terms and digits to write of each polynomial, by ``terms_that_count``."""
         sizes = self.sizes(len(basis.blocks))
         each = zip(coefficients.T, self.spans(basis), basis.extents, strict=True)
         for column, span, extent in each:
@@ -115,17 +92,7 @@ def terms_that_count(
     digits: int | None = None,
     is_complete: bool = True,
 ) -> tuple[IntArray, IntArray]:
-    """Choose terms and digits such that what is written holds on the data like what is meant.
-
-    ``sizes`` are those of the monomials, None if not known; ``span`` is how far values change over
-    the spread of the data, ``extent`` their root mean square on it. With ``digits``, coefficients
-    have as many at least, and more where the term needs them to be right to as many digits of what
-    the equation says. By default values change by less than a tenth of the extent. Terms are left
-    out if sizes are complete: known, and those on the data.
-
-    Returns the terms, largest first (highest degree first if sizes are not known), and the
-    significant digits of each.
-    """
+    """Return the terms and digits for which what is written holds on the data."""
     known = np.flatnonzero(coefficients)[::-1]
     if sizes is None:
         return known, np.full(len(known), SHOWN_DIGITS if digits is None else digits)
@@ -154,11 +121,7 @@ def terms_that_count(
 
 
 def monomial_sizes(points: FloatArray, table: Monomials) -> FloatArray:
-    """Return sizes of monomials: products of the root mean squares of powers of single variables.
-
-    The monomials themselves may vanish on the points. A variable that is always zero has the size
-    of the others.
-    """
+    """Return sizes of monomials, of single variables, since monomials may vanish."""
     # Relative to the largest value of each variable, so that high powers do not overflow.
     largest = np.max(np.abs(points), axis=0)
     with np.errstate(over="ignore", invalid="ignore"):

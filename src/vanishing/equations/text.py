@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, log10
+from math import floor
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -41,13 +41,7 @@ def significant(value: float, digits: int) -> str:
 
 
 def changed_number(value: float, other: float, decimals: int | None = None) -> tuple[str, str]:
-    """Write a number, and the one that it is changed to, with the digits that the change needs.
-
-    The first is written as in the data, or rounded if it has more digits than people write. The
-    other has at least four digits, no fewer than the integer part, and so many that rounding hides
-    no more than a twentieth of the change. If the numbers of the column are rounded to
-    ``decimals``, it has as many, unless that hides the change.
-    """
+    """Write a number, and the one that it is changed to, with the digits that the change needs."""
     if decimals is not None and (rounded := round(other, decimals)) != value:
         return as_given(value, 10.0**-decimals / 20), exact_number(rounded)
     error = UNNOTICED * abs(other - value)
@@ -82,15 +76,7 @@ def _digits_of(text: str) -> str:
 
 
 def last_digits(X: FloatArray) -> FloatArray:
-    """Return the unit of the last digit of each column, 0 if its numbers are not rounded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.equations.text import last_digits
-    >>> last_digits(np.array([[1.25, 3.0, 1 / 3], [0.5, 7.0, 0.1]])).tolist()
-    [0.01, 1.0, 0.0]
-    """
+    """Return the unit of the last digit of each column, 0 if its numbers are not rounded."""
     return np.array([_last_digit(column) for column in X.T])
 
 
@@ -112,11 +98,7 @@ def count_decimals(unit: float) -> int | None:
 
 
 def printable(text: str) -> str:
-    r"""Return a text in one line, with what is not printed as Python writes it, such as ``\x1b``.
-
-    Names of columns and rows are chosen by others. Escapes would move the cursor of a terminal or
-    change the order of writing, and an end of the line could fake another one.
-    """
+    """Return a text in one line, without characters that control a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
@@ -156,32 +138,16 @@ def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
 
 
 class SimpleNumber(NamedTuple):
-    """A simple number near another one.
-
-    ``coincidence`` is how many numbers as simple as this one are as near by chance. Below 1 it says
-    something about the other number, the more the smaller it is.
-    """
+    """A simple number near another one, and how many as simple are as near by chance."""
 
     value: Fraction
     coincidence: float
 
 
-def simple_number(value: float, tolerance: float, *, decimals: bool = False) -> SimpleNumber:
-    """Find the simplest fraction within a tolerance of a number.
-
-    There are about q² fractions with denominators up to q between two whole numbers. With
-    ``decimals``, the decimal number of the fewest digits is taken instead if it is less likely a
-    coincidence: numbers of as many digits are one unit of the last digit apart.
-    """
+def simple_number(value: float, tolerance: float) -> SimpleNumber:
+    """Find the simplest fraction within a tolerance of a number."""
     fraction = simplest_fraction(value, tolerance)
-    found = SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
-    for digits in range(sys.float_info.dig if decimals and value else 0):
-        decimal = Fraction(f"{value:.{digits}e}")
-        if abs(decimal - Fraction(value)) <= tolerance:
-            unit = 10.0 ** (floor(log10(abs(value))) - digits)
-            coincidence = 2 * tolerance / unit
-            return min(found, SimpleNumber(decimal, coincidence), key=lambda each: each.coincidence)
-    return found
+    return SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
 
 
 def simplest_fraction(value: float, error: float) -> Fraction:
@@ -209,14 +175,11 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """The terms of one polynomial that are written; ``n_left_out`` terms count and are not.
-
-    ``digits`` are the significant digits of all coefficients, or of each.
-    """
+    """The terms of one polynomial that are written; ``n_left_out`` terms count and are not."""
 
     exponents: IntArray
     coefficients: Sequence[float]
-    digits: int | Sequence[int]
+    digits: int | Sequence[int]  # significant ones, of all or of each
     n_left_out: int = 0
 
     def terms(
@@ -248,19 +211,13 @@ class Term:
 
 @dataclass(frozen=True)
 class Notation:
-    """Symbols of a way to write sums.
+    """Symbols of a way to write sums."""
 
-    ``signs`` are plus and minus between terms, ``first_signs`` those before the first. ``power`` is
-    a format of a name and an exponent, unless ``superscripts`` are used; ``ten`` one of a power of
-    ten, None to write 1e-05. ``write_number`` writes a positive number with some significant
-    digits.
-    """
-
-    signs: tuple[str, str] = (" + ", " - ")
-    first_signs: tuple[str, str] = ("", "-")
+    signs: tuple[str, str] = (" + ", " - ")  # plus and minus
+    first_signs: tuple[str, str] = ("", "-")  # before the first term
     times: str = " "
     power: str = "{}^{}"
-    ten: str | None = None
+    ten: str | None = None  # a power of ten; None to write 1e-05
     write_number: Callable[[float, int], str] = lambda value, digits: f"{value:.{digits}g}"
     superscripts: bool = False
 

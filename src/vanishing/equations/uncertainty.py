@@ -27,12 +27,7 @@ from vanishing.polynomials.monomials import Monomials, count, monomials, multipl
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What the data says about monomials and polynomials.
-
-    ``table`` holds the monomials up to the highest degree; ``coefficients`` of the vanishing
-    polynomials and ``nonvanishing`` have one row a monomial; ``sizes`` are those of the monomials
-    on X, as ``monomial_sizes`` takes them.
-    """
+    """What the data says about monomials, in the rows of coefficients, and polynomials."""
 
     basis: PolynomialBasis
     X: FloatArray
@@ -113,11 +108,7 @@ class Sample:
         return gradient, laplacian
 
     def roundings(self, coefficients: FloatArray, degree: int) -> FloatArray:
-        """Return how far single coefficients may be rounded while the others stay.
-
-        That changes the values on X by a quarter of a standard error: together with the error
-        itself, as independent of it, by 3 % more than this alone.
-        """
+        """Return changes of coefficients by a quarter of a standard error in the values."""
         typical = np.hypot(self._typical(coefficients, degree), self._rounding(coefficients))
         occurs = self.table.exponents.sum(axis=1) <= degree
         return np.where(occurs, typical / 4 / self.sizes, 0.0)
@@ -151,19 +142,10 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class FittedSample(Sample):
-    """What a fit says about its polynomials, without its data.
-
-    The vanishing polynomials are orthogonal on the data and have their extents; ``X`` are points
-    with the mean and the covariance of the data. The number of rows is not known: what counts as
-    one standard error is the share of the extent that a reader does not miss.
-    """
+    """What a fit says about its polynomials, on points with the mean and covariance of its data."""
 
     def extent(self, coefficients: FloatArray, degree: int) -> float:
-        """Return the extent of a mixture of the vanishing polynomials, at size 1 like theirs.
-
-        These are orthonormal under the normalization. Multiples of equations of lower degrees,
-        which a mixture may contain, count as zero.
-        """
+        """Return the extent of a mixture of polynomials; multiples of lower ones have 0."""
         mixture, extents, own = self._mixture(coefficients, degree)
         return float(np.linalg.norm((mixture * extents)[own]) / np.linalg.norm(mixture[own]))
 
@@ -177,10 +159,7 @@ class FittedSample(Sample):
     def _mixture(
         self, coefficients: FloatArray, degree: int
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return the vanishing polynomials, and multiples of lower ones, that one is a sum of.
-
-        That is its coordinates, the extents of the summands, and which of these have its degree.
-        """
+        """Return coordinates on summands, extents of these, and which have the degree."""
         coordinates, extents, own = self._summands[degree]
         return coordinates @ (coefficients * self.sizes), extents, own
 

@@ -20,7 +20,7 @@ from vanishing.levels import BLOCK
 from vanishing.polynomials.evaluation import vanishing_along_lines
 
 if TYPE_CHECKING:
-    from vanishing.equations.onnx_graph import Graph, Value
+    from vanishing.equations.onnx import Graph, Value
 
 # --- What all scores are made of: an ideal, and what is usual for its polynomials -----------------
 

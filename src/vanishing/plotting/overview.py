@@ -8,8 +8,8 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.construction.loop import DegreeTrace
 from vanishing.data.inputs import get_feature_names
-from vanishing.equations.sizes import N_POINTS
 from vanishing.equations.text import number, shorten_name
+from vanishing.levels import CHANCE
 from vanishing.plotting.models import fitted_ideal, points_of
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.style import (
@@ -263,7 +263,7 @@ def variable_shares(basis: PolynomialBasis, points: FloatArray) -> FloatArray:
     Rows add up to 1, or are 0 where a polynomial does not change at all. At most 1000 points,
     evenly chosen, are used.
     """
-    chosen = points[:: max(1, -(-len(points) // N_POINTS))]
+    chosen = points[:: max(1, -(-len(points) // round(1 / CHANCE)))]
     squares = np.zeros((basis.count(), basis.n_features))
     for row in np.array_split(chosen, max(1, len(chosen) // 100)):
         squares += np.sum(basis.jacobian(row) ** 2, axis=0)

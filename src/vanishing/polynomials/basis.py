@@ -303,10 +303,5 @@ CLEARLY = 1.6
 
 
 def largest_by_chance(n_polynomials: FloatArray | IntArray | int, n_rows: float) -> FloatArray:
-    """Return up to which factor the largest of some distances exceeds the noise by chance.
-
-    The distances of N points from one polynomial have a root mean square whose relative standard
-    error is 1/√(2N). The largest of k of them, as of the eigenvectors of a k × k covariance, is
-    larger by √(k/N) (Marchenko and Pastur).
-    """
+    """Return up to which factor the largest of some distances exceeds the noise by chance."""
     return np.asarray(1 + np.sqrt(n_polynomials / n_rows) + STANDARD_ERRORS / np.sqrt(2 * n_rows))

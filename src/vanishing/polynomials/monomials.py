@@ -99,10 +99,7 @@ class Monomials:
         return values
 
     def products(self) -> Iterator[tuple[int, slice, slice]]:
-        """Yield j, a range of monomials and the range of their products with x_j, by degree.
-
-        Every monomial but 1 is such a product exactly once.
-        """
+        """Yield j, a range and that of its products with x_j: each monomial but 1 once."""
         for degree in range(1, self.degree + 1):
             start = end_below = self.first_of(degree)
             # x_j times every monomial of the degree below in variables >= j, which come last.
@@ -298,13 +295,7 @@ class AffineMap:
 
 
 def multiples(coefficients: FloatArray, table: Monomials, factors: IntArray) -> FloatArray:
-    """Multiply polynomials by monomials.
-
-    ``coefficients`` of shape (n_rows, n_polynomials): on the first monomials of the table.
-    ``table``: large enough for the products. ``factors`` of shape (n_factors, n_variables):
-    exponents of the monomials. The result has shape (n_monomials, n_factors * n_polynomials). On
-    the table, all multiples by the first factor first.
-    """
+    """Multiply polynomials by monomials, given by exponents, the first one first."""
     n_rows, n_polynomials = coefficients.shape
     products = np.zeros((len(table), len(factors), n_polynomials))
     for number, powers in enumerate(factors.tolist()):
@@ -342,18 +333,14 @@ def spanning(columns: FloatArray, tol: float) -> FloatArray:
 #: A difference that is a smaller fraction of its terms has lost more than six of sixteen digits.
 #: What differs by less is tied: that is far above rounding, and far below differences of data.
 CANCELLED = 1e-6
+#: Multiples of noisy equations are dependent but for errors up to this share of their size.
+NEARLY_DEPENDENT = 0.1
 #: Residuals that a Gram matrix, which squares them, does not tell from zero.
 SQUARED_AWAY = float(np.sqrt(SAFETY * np.finfo(np.float64).eps))
 
 
 def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArray, FloatArray]:
-    """Choose columns by pivoted QR.
-
-    ``matrix`` has shape (n_rows, n_columns). ``error``: bound on the errors of the columns,
-    relative to their norms. Residuals up to it are taken for errors. Returns ``chosen``: indices of
-    the columns, ascending. Returns ``triangle`` of shape (rank, n_columns): the leading rows of R,
-    columns in the order of ``matrix``: they span its row space.
-    """
+    """Choose columns by pivoted QR, up to errors; return them and R."""
     n_columns = matrix.shape[1]
     sizes = np.linalg.norm(matrix, axis=0)
     slope = _tie_breaker(n_columns)
@@ -369,17 +356,7 @@ def independent_columns(matrix: FloatArray, error: float = 0.0) -> tuple[IntArra
 def independent_products(
     forms: FloatArray, n_variables: int, degree: int, near: Array | None = None, error: float = 0.0
 ) -> IntArray | None:
-    """Choose products of all variables and all forms as ``independent_columns`` does, but faster.
-
-    A pivoted Cholesky factorization of the Gram matrix takes the same columns as a pivoted QR
-    factorization of the products. It squares all residuals, and so cannot tell a column that
-    nearly depends on others from one that does.
-
-    ``forms`` has shape (n_monomials of degree - 1, n_forms). ``near``: any array on the accelerator
-    that is to be used. ``error``: as in ``independent_columns``. Numbers of the products,
-    ascending: that of variable i and form j is i · n_forms + j. None if some of them are neither
-    clearly independent nor clearly dependent.
-    """
+    """Choose products as ``independent_columns`` does, faster; None if that does not tell."""
     n_products = n_variables * forms.shape[1]
     sizes = np.tile(np.linalg.norm(forms, axis=0), n_variables)
     slope = _tie_breaker(n_products)
@@ -461,13 +438,7 @@ def expand_in_variables(
 
 
 class Expansion:
-    """Coefficients of F, degree by degree, in x or in z = F_1(x).
-
-    ``n_variables``: number of variables x; ignored for z. ``blocks``: the degrees that are known.
-    ``in_z``: expand in z, where only F_1 and polynomials of degree >= 2 exist. ``variables`` of
-    shape (1 + n_variables, n_variables): expand in other coordinates u: the coefficients of each
-    variable x on 1, u_1, u_2, ...
-    """
+    """Coefficients of F, degree by degree, in x, in z = F_1(x) or in given coordinates of x."""
 
     def __init__(
         self,
@@ -515,12 +486,7 @@ class Expansion:
 
 
 def expand_monomials(variables: FloatArray, degree: int) -> FloatArray:
-    """Expand the monomials of x in other coordinates u.
-
-    ``variables`` of shape (1 + n_coordinates, n_variables): the coefficients of each variable x on
-    1, u_1, u_2, ... The result has shape (n_monomials of u, n_monomials of x). One column per
-    monomial of x, one row per monomial of u.
-    """
+    """Expand the monomials of x in u, by coefficients of each x on 1, u_1, u_2, ..."""
     table = monomials(variables.shape[1], degree)
     coordinates = monomials(variables.shape[0] - 1, degree)
     expanded = np.zeros((len(coordinates), len(table)))
@@ -536,10 +502,7 @@ def expand_monomials(variables: FloatArray, degree: int) -> FloatArray:
 
 
 def leading_forms(blocks: Sequence[DegreeBlock]) -> FloatArray:
-    """Return the leading forms, in z = F_1(x), of the nonvanishing polynomials of top degree.
-
-    The result has shape (n_monomials of exactly the top degree, n_nonvanishing of that degree).
-    """
+    """Return the leading forms, in z = F_1(x), of the nonvanishing polynomials of top degree."""
     n_variables = blocks[0].nonvanishing.shape[1]
     forms = np.eye(n_variables)
     for degree, block in enumerate(blocks[1:], start=2):
@@ -551,11 +514,7 @@ def leading_forms(blocks: Sequence[DegreeBlock]) -> FloatArray:
 def multiply_forms(
     forms: FloatArray, n_variables: int, degree: int, left: IntArray, right: IntArray
 ) -> FloatArray:
-    """Multiply forms of one degree below by variables.
-
-    ``forms`` has shape (n_monomials of degree - 1, n_forms). ``left``, ``right``: which variable
-    times which form. The result has shape (n_monomials of degree, n_products).
-    """
+    """Multiply forms of one degree below by variables."""
     table = monomials(n_variables, degree)
     start, below = table.first_of(degree), table.first_of(degree - 1)
     products = np.zeros((len(table) - start, len(left)))

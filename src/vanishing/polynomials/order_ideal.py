@@ -17,21 +17,7 @@ TERM_ORDERS: tuple[TermOrder, ...] = ("deglex", "degrevlex")
 
 
 def sort_terms(exponents: IntArray, order: TermOrder) -> IntArray:
-    """Return the order of terms of one degree, smallest first.
-
-    ``exponents`` has shape (n_terms, n_variables). ``order``: in both the first variable is the
-    largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vanishing.polynomials.order_ideal import sort_terms
-    >>> xz, yy = [1, 0, 1], [0, 2, 0]
-    >>> sort_terms(np.array([xz, yy]), "deglex").tolist()  # y² < xz
-    [1, 0]
-    >>> sort_terms(np.array([xz, yy]), "degrevlex").tolist()  # xz < y²
-    [0, 1]
-    """
+    """Return the order of terms of one degree, smallest first; the first variable is largest."""
     # The last key of lexsort counts first.
     if order == "deglex":
         return np.lexsort(exponents.T[::-1])
@@ -39,26 +25,16 @@ def sort_terms(exponents: IntArray, order: TermOrder) -> IntArray:
 
 
 class Border(NamedTuple):
-    """Terms of one degree next to an order ideal, smallest first.
-
-    ``exponents`` has shape (n_terms, n_variables). ``left``, ``right``: each term as the product of
-    a variable and a term of the degree below. ``is_corner``: whether all proper divisors are in the
-    order ideal.
-    """
+    """Terms of one degree next to an order ideal, smallest first."""
 
     exponents: IntArray
-    left: IntArray
-    right: IntArray
-    is_corner: BoolArray
+    left: IntArray  # the variable that makes a term
+    right: IntArray  # the term of the degree below that makes it
+    is_corner: BoolArray  # whether all proper divisors are in the order ideal
 
 
 def find_border(variables: IntArray, top: IntArray, order: TermOrder, *, full: bool) -> Border:
-    """Find the border of an order ideal in the degree above its largest.
-
-    ``variables`` of shape (n_factors, n_variables): the exponents of the variables that terms may
-    be multiplied by. ``top`` of shape (n_top, n_variables): the terms of largest degree. ``full``:
-    whether terms with a divisor outside of the order ideal are included.
-    """
+    """Find the products of variables and top terms; only corners, unless ``full``."""
     n_variables = variables.shape[1]
     products = (variables[:, None, :] + top[None, :, :]).reshape(-1, n_variables)
     exponents, first = np.unique(products, axis=0, return_index=True)
