@@ -145,12 +145,12 @@ def start_postgresql() -> Iterator[Engine]:
 
 def ask_postgresql(text: str, folder: str, port: int) -> list[list[str]]:
     """Run SQL and return the cells of the last result."""
-    command = ["psql", "-X", "-q", "-A", "-t", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", "-h", folder,
-               "-p", str(port), "-U", "tester", "-d", "postgres"]  # fmt: skip
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    command = ["psql", "-X", "-q", "-A", "-t", "-F", "\x1f", "-0", "-v", "ON_ERROR_STOP=1", "-h",
+               folder, "-p", str(port), "-U", "tester", "-d", "postgres"]  # fmt: skip
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr)
-    return [line.split("\x1f") for line in done.stdout.splitlines()]
+        raise RuntimeError(done.stderr.decode())
+    return [line.split("\x1f") for line in done.stdout.decode().split("\0")[:-1]]
 
 
 def write_postgresql_table(frame: pd.DataFrame, rules: Rules) -> str:

@@ -135,7 +135,16 @@ def test_dates_are_compared_as_texts(run):
     assert broken == {"r": set(), "rule 0": {1}}
 
 
-@pytest.mark.parametrize("run", ["DuckDB", "SQLite", "pandas", *OTHERS], indirect=True)
+def test_columns_of_dates_are_compared_with_parts_of_dates():
+    rules = of_people("day >= '2025-02'", "day != '2025'", "day in ['2025-01-31']", "day < '2026'")
+    text = to_sql(rules, "t", key="id", texts=["day"]).text
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (id INT, day DATE)")
+        connection.execute("INSERT INTO t VALUES (1, '2025-01-31'), (2, '2025-02-01'), (3, NULL)")
+        assert connection.execute(text).fetchall() == [("rule 0", 1), ("rule 2", 2)]
+
+
+@every_tool
 def test_hostile_names_are_names(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [name for name in HOSTILE_NAMES.values() if "\0" not in name and name.strip()]

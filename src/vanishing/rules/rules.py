@@ -9,7 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, IntArray
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import last_digits, printable
+from vanishing.equations.text import last_digits
 from vanishing.laws.check import BrokenRow, Check, choose_threshold
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.law import Law
@@ -367,13 +367,17 @@ class Rules:
                     bool(whole[j]), float(units[j]),
                 )  # fmt: skip
         filled = self._read_columns(table)
+        for rule in self.rules:
+            for name in rule.columns:
+                filled.get(name, rule)
         texts = {name for name in table.texts if filled.get(name).known.any()}
         for name in sorted(table.texts.keys() - texts - known.keys() & needed):  # without a cell
             known[name] = KnownColumn(name, 0.0, 0.0, 0.0, whole=False)
         columns, names = list(known.values()), list(known)
         places = [
             k for k, rule in enumerate(self.rules)
-            if rule.where is None and rule.is_polynomial and self._is_numeric(rule, texts, table)
+            if rule.where is None and rule.is_polynomial
+            and texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
         ]  # fmt: skip
         letters = [letter for k in places for letter in self.rules[k].letters]
         others = dict.fromkeys(letter for letter in letters if not isinstance(letter, Column))
@@ -399,16 +403,6 @@ class Rules:
             threshold=self.threshold,
         )  # fmt: skip
         return laws, places
-
-    def _is_numeric(self, rule: Rule, texts: set[str], table: Table) -> bool:
-        """Say whether the cells that a rule computes with are numbers."""
-        for name in rule.columns:
-            if name not in table.shown_names and name not in table.texts:
-                raise RuleError(
-                    f"the table does not have the column {printable(name)!r}, which {rule} speaks "
-                    f"about; it has {', '.join(map(printable, table.shown_names))}"
-                )
-        return texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
 
 
 def _write_law(law: Law, laws: Laws, name: str) -> Rule:

@@ -13,6 +13,7 @@ from vanishing.app.cli.console import (
     emit,
     fit_width,
     note,
+    note_files,
     say,
     state,
     working,
@@ -88,7 +89,7 @@ def export_rules(
         )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = (None, []) if points is None else _read_frame(points, rules, reading)
+    frame, texts = (None, []) if points is None else _read_frame(points, rules, wanted.key, reading)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
         export = _list_writers(wanted, frame)[target](adapted, texts=texts)
@@ -102,10 +103,12 @@ def export_rules(
             with tables.refusals(str(place)):
                 place.parent.mkdir(parents=True, exist_ok=True)
             _write(str(place), content)
+        note(f"wrote {len(export.files)} files to {Path(out) / 'tests'}")
     else:
         (content,) = export.files.values()
         if out != tables.PIPE or not state.json:
             _write(out, content)
+        note_files(out)
     shown = {} if target in ("excel", "dbt") else {"text": export.text}
     return {"target": target, "out": out, "files": list(export.files),
             "unsaid": list(export.unsaid)} | shown  # fmt: skip
@@ -121,13 +124,18 @@ def _write(path: str, content: str | bytes) -> None:
         file.write(content)
 
 
-def _read_frame(path: str, rules: Any, reading: Reading) -> tuple[Any, list[str]]:
+def _read_frame(
+    path: str, rules: Any, key: str | None, reading: Reading
+) -> tuple[Any, list[str]]:
     """Read the table of rules, and tell its columns of text."""
+    import pandas as pd
+
     from vanishing.app.cli.tables import read_input
     from vanishing.laws.table import take_table
 
-    table = take_table(replace(read_input(path, reading, set_aside=True, gaps="keep"), notes=()))
-    import pandas as pd
+    used = {key or "", *(name for rule in rules for name in rule.columns)}
+    read = read_input(path, reading, set_aside=True, gaps="keep", used=used)
+    table = take_table(replace(read, notes=()))
 
     columns = {name: table.values[:, j] for j, name in enumerate(table.shown_names)}
     return pd.DataFrame({**columns, **table.texts}), list(table.texts)

@@ -89,9 +89,9 @@ def load_rules_of(path: str) -> Any:
 def summarize(rules: Any, path: str) -> str:
     """Say in one line what a file holds."""
     n_own = sum(rule.source == "person" for rule in rules)
-    what = "One rule" if len(rules) == 1 else f"{len(rules)} rules"
-    own = f", {n_own} written by people" if n_own else ""
-    return f"{what} in {path}{own}."
+    if len(rules) == 1:
+        return f"One rule in {path}{', written by a person' * n_own}."
+    return f"{len(rules)} rules in {path}{f', {n_own} written by people' * (n_own > 0)}."
 
 
 def list_rules(rules: Any) -> list[str]:

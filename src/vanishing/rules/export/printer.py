@@ -53,7 +53,7 @@ class Notation:
     ``cell`` and ``number`` write a column as it is and as a number, ``previous`` the cell of
     another row. ``undefined`` are conditions of the whole language: whether a comparison of
     numbers that may be undefined is true (``sure``) or not (``unsure``). ``guard`` keeps what is
-    behind it from being computed.
+    behind it from being computed. ``date`` is a column that is compared with a part of a date.
     """
 
     cell: Callable[[str], str]
@@ -74,6 +74,7 @@ class Notation:
     unsure: str = "COALESCE(NOT ({}), TRUE)"
     guard: str = "CASE WHEN {} THEN {} ELSE TRUE END"
     false: str = "FALSE"
+    date: str = "{}"
     previous: Callable[[Previous], str] | None = None
     guarding_number: Callable[[str], str] | None = None
 
@@ -161,8 +162,7 @@ class Printer:
 
     def compare(self, node: Any) -> str:
         """Write a comparison, as if all of its numbers were known and defined."""
-        is_number = any(self._is_number(side) for side in (node.left, node.right))
-        write = self.write_number if is_number else self._write_cell
+        write = self._choose_writer(node.children)
         sign = self.notation.comparisons[node.operator]
         return f"{write(node.left)} {sign} {write(node.right)}"
 
@@ -176,11 +176,18 @@ class Printer:
                     [self.notation.known.format(each) for each in self._list_cells(node)],
                 )
             )
-        is_number = not any(isinstance(each, Text) for each in node.values)
-        cell = self.write_number(node.operand) if is_number else self._write_cell(node.operand)
-        text = self.notation.is_in(cell, [self._write_cell(each) for each in node.values])
+        cell, *values = map(self._choose_writer(node.children), node.children)
+        text = self.notation.is_in(cell, values)
         text = text if truth else self.notation.negated.format(text)
         return self._with_known(node, text, always=_may_be_undefined(node))
+
+    def _choose_writer(self, nodes: Collection[Expression]) -> Callable[[Expression], str]:
+        """Return how to write values that are compared: as numbers, or as cells."""
+        if any(self._is_number(each) for each in nodes):
+            return self.write_number
+        if any(isinstance(each, Text) and each.value[:4].isdecimal() for each in nodes):
+            return lambda node: self._write_cell(node, self.notation.date)
+        return self._write_cell
 
     def _is_number(self, node: Expression) -> bool:
         if isinstance(node, (Column, Previous)):
@@ -208,12 +215,12 @@ class Printer:
             raise RuleError("cells of other rows cannot be said")
         return self.notation.previous(node)
 
-    def _write_cell(self, node: Expression) -> str:
+    def _write_cell(self, node: Expression, form: str = "{}") -> str:
         if isinstance(node, Text):
             return self.notation.text(node.value)
-        return (
-            self.notation.cell(node.name) if isinstance(node, Column) else self.write_number(node)
-        )
+        if isinstance(node, Column):
+            return form.format(self.notation.cell(node.name))
+        return self.write_number(node)
 
     def write_number(self, node: Expression) -> str:
         """Write a number, in parentheses if it is computed."""

@@ -142,7 +142,7 @@ class SqlPrinter(Printer):
         notation = Notation(
             quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
-            previous=None if key is None else self._write_window,
+            date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window,
             guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
             if symbols.guarding else None,
         )  # fmt: skip
