@@ -3,6 +3,7 @@
 import json
 import sqlite3
 
+import duckdb
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -21,6 +22,53 @@ def folder(tmp_path, monkeypatch):
     frame.to_csv("orders.csv", index=False)
     frame.to_parquet("orders.parquet", index=False)
     return tmp_path
+
+
+def write_duckdb(request, frame):
+    with duckdb.connect("warehouse.db") as connection:
+        connection.execute("CREATE TABLE orders AS FROM read_csv('orders.csv')")
+    return "duckdb:warehouse.db#orders"
+
+
+def write_postgresql(request, frame):
+    pytest.importorskip("psycopg")
+    server = request.getfixturevalue("postgresql")
+    server.ask(
+        "DROP TABLE IF EXISTS orders; CREATE TABLE orders (id BIGINT, day DATE, "
+        "net NUMERIC(9, 2), tax NUMERIC(9, 2), gross NUMERIC(9, 2));\n"
+        f"COPY orders FROM STDIN (FORMAT csv);\n{frame.to_csv(index=False, header=False)}\\.\n"
+    )
+    return f"{server.url}#orders"
+
+
+@pytest.mark.parametrize("write", [write_duckdb, write_postgresql], ids=["DuckDB", "PostgreSQL"])
+def test_tables_of_databases_are_checked_as_their_files(call, folder, request, write):
+    frame = pd.read_csv("orders.csv")
+    frame.insert(1, "day", pd.date_range("2026-01-01", periods=len(frame)).astype(str))
+    frame.loc[3, "day"] = "2025-12-31"
+    frame.to_csv("orders.csv", index=False)
+    with open("rules.toml", "a") as file:
+        file.write('[[rule]]\nid = "this year"\nrule = "day >= \'2026-01\'"\n')
+    url = write(request, frame)
+    said = []
+    for table in ("orders.csv", url):
+        done = call("check", table, "--rules", "rules.toml", "--max-broken", "1")
+        assert done.code == 1
+        said.append(done.out.splitlines())
+        done = call("check", table, "--rules", "rules.toml", "--max-broken", "5%", "--json")
+        assert done.code == 0
+        assert [each["row"] for each in json.loads(done.out)["cells"]] == [4, 8]
+    assert said[0] == said[1]
+    assert "row 8: breaks [1]" in "".join(said[1])
+    kind = "duckdb" if write is write_duckdb else "postgresql"
+    query = call("export", "rules.toml", "sql", "--dialect", kind, "--table", "orders", "--key",
+                 "id", "--points", url).out  # fmt: skip
+    if write is write_duckdb:
+        with duckdb.connect("warehouse.db") as connection:
+            rows = [tuple(map(str, row)) for row in connection.execute(query).fetchall()]
+    else:
+        rows = [tuple(row) for row in request.getfixturevalue("postgresql").ask(query)]
+    assert rows == [("sum", "7"), ("this year", "3")]
 
 
 def test_a_query_names_the_broken_rows(call, folder):

@@ -124,9 +124,7 @@ def _write(path: str, content: str | bytes) -> None:
         file.write(content)
 
 
-def _read_frame(
-    path: str, rules: Any, key: str | None, reading: Reading
-) -> tuple[Any, list[str]]:
+def _read_frame(path: str, rules: Any, key: str | None, reading: Reading) -> tuple[Any, list[str]]:
     """Read the table of rules, and tell its columns of text."""
     import pandas as pd
 

@@ -12,6 +12,8 @@ from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
 Dialect = Literal["duckdb", "sqlite", "postgresql"]
+#: Characters of a name that PostgreSQL keeps, which is fewer than names of files may have.
+LONGEST_NAME = 63
 
 
 @dataclass(frozen=True)
@@ -313,8 +315,9 @@ def to_dbt(
     files: dict[str, Any] = {}
     described = ["version: 2", "data_tests:"]
     for k, (rule, query) in enumerate(queries, 1):
-        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)
-        name = name if f"tests/{name}.sql" not in files else f"{name}_{k}"
+        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)[:LONGEST_NAME]
+        if f"tests/{name}.sql".lower() in map(str.lower, files):
+            name = f"{name[: -len(f'_{k}')]}_{k}"
         # Names of columns may hold what dbt takes for its own.
         parts = query.split(quote(place))
         raw = [_escape_jinja(part) for part in parts]
@@ -328,5 +331,5 @@ def to_dbt(
 
 
 def _escape_jinja(text: str) -> str:
-    """Write a text that Jinja leaves as it is."""
-    return re.sub(r"\{(?=[{%#])|(?<=[}%#])\}", lambda match: f"{{{{ '{match.group()}' }}}}", text)
+    """Write a text that Jinja leaves as it is; it would write the ends of lines anew."""
+    return re.sub(r"\{(?=[{%#])|(?<=[}%#])\}|\r", lambda match: f"{{{{ {match[0]!r} }}}}", text)
