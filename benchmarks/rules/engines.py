@@ -127,8 +127,8 @@ class Postgresql(NamedTuple):
 
     def ask(self, text: str) -> list[list[str]]:
         """Run SQL and return the cells of the last result."""
-        command = ["psql", "-X", "-q", "-A", "-t", "-F", "\x1f", "-0", "-v", "ON_ERROR_STOP=1", "-h",
-                   self.folder, "-p", str(self.port), "-U", "tester", "-d", "postgres"]  # fmt: skip
+        server = ["-h", self.folder, "-p", str(self.port), "-U", "tester", "-d", "postgres"]
+        command = ["psql", "-XqAt0", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", *server]
         done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr.decode())

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +20,9 @@ import yaml
 from benchmarks.rules import engines
 from benchmarks.rules.agreement import compare
 from benchmarks.rules.tables import list_tables, list_versions
+from tests.support.command_line import matches, run_in_shell, transcripts, write_files
 from tests.support.hostile import HOSTILE_NAMES
+from tests.support.paths import DOCS, ROOT
 
 from vanishing import discover
 from vanishing.rules import Rule, Rules, parse
@@ -258,6 +262,25 @@ def test_dbt_fails_where_rules_are_broken(tmp_path, make):
     assert sorted(found.values()) == sorted(expected.values()), done
     if make is make_bills:
         assert found == {f"orders_{name.replace(' ', '_')}": expected[name] for name in expected}
+
+
+# --- Documentation --------------------------------------------------------------------------------
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(("title", "needed"), [("SQL", "duckdb"), ("dbt", "dbt"), ("pandera",) * 2])
+def test_five_minutes_of_the_documentation(title, needed, tmp_path, monkeypatch):
+    if find_spec(needed) is None:
+        pytest.skip(f"needs {needed}, which make test-exports installs")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / "data" / "accounts.csv", tmp_path)
+    page = (DOCS / "pipelines.md").read_text(encoding="utf-8")
+    first, *parts = re.split(r"^### ", page.partition("## Five minutes")[2], flags=re.MULTILINE)
+    (part,) = (each for each in parts if each.startswith(f"{title}\n"))
+    write_files(part)
+    for command, expected in transcripts(first + part):
+        said = run_in_shell(command, tmp_path).rstrip("\n")
+        assert matches(expected, said), f"$ {command}\n{said}"
 
 
 # --- Files ----------------------------------------------------------------------------------------

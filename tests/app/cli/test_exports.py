@@ -17,6 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.toml").write_text(RULES)
     frame = pd.DataFrame({"id": np.arange(50), "net": np.arange(50) + 0.5, "tax": 0.25})
+    frame.insert(1, "name", "row " + frame.id.astype(str))
     frame = frame.assign(gross=frame.net + frame.tax)
     frame.loc[7, "gross"] += 10
     frame.to_csv("orders.csv", index=False)
@@ -34,7 +35,7 @@ def write_postgresql(request, frame):
     pytest.importorskip("psycopg")
     server = request.getfixturevalue("postgresql")
     server.ask(
-        "DROP TABLE IF EXISTS orders; CREATE TABLE orders (id BIGINT, day DATE, "
+        "DROP TABLE IF EXISTS orders; CREATE TABLE orders (id BIGINT, day DATE, name TEXT, "
         "net NUMERIC(9, 2), tax NUMERIC(9, 2), gross NUMERIC(9, 2));\n"
         f"COPY orders FROM STDIN (FORMAT csv);\n{frame.to_csv(index=False, header=False)}\\.\n"
     )
@@ -84,7 +85,9 @@ def test_a_query_names_the_broken_rows(call, folder):
 
 def test_files_of_several_kinds(call, folder):
     call("export", "rules.toml", "excel", "--points", "orders.csv", "--out", "orders.xlsx")
-    assert openpyxl.load_workbook("orders.xlsx").sheetnames == ["Table", "Rules"]
+    book = openpyxl.load_workbook("orders.xlsx")
+    assert book.sheetnames == ["Table", "Rules"]
+    assert [cell.value for cell in book["Table"][1]] == ["id", "name", "net", "tax", "gross"]
     call("export", "rules.toml", "dbt", "--table", "orders", "--out", "project")
     names = sorted(path.name for path in (folder / "project" / "tests").iterdir())
     assert names == ["orders_sum.sql", "schema.yml"]

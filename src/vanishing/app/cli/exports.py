@@ -89,7 +89,7 @@ def export_rules(
         )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = (None, []) if points is None else _read_frame(points, rules, wanted.key, reading)
+    frame, texts = (None, []) if points is None else _read_frame(points, reading)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
         export = _list_writers(wanted, frame)[target](adapted, texts=texts)
@@ -124,19 +124,18 @@ def _write(path: str, content: str | bytes) -> None:
         file.write(content)
 
 
-def _read_frame(path: str, rules: Any, key: str | None, reading: Reading) -> tuple[Any, list[str]]:
+def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
     """Read the table of rules, and tell its columns of text."""
     import pandas as pd
 
     from vanishing.app.cli.tables import read_input
     from vanishing.laws.table import take_table
 
-    used = {key or "", *(name for rule in rules for name in rule.columns)}
-    read = read_input(path, reading, set_aside=True, gaps="keep", used=used)
+    read = read_input(path, reading, set_aside=True, gaps="keep", used=None)
     table = take_table(replace(read, notes=()))
-
-    columns = {name: table.values[:, j] for j, name in enumerate(table.shown_names)}
-    return pd.DataFrame({**columns, **table.texts}), list(table.texts)
+    numbers = dict(zip(table.shown_names, table.values.T, strict=True))
+    frame = pd.DataFrame(numbers | table.texts)
+    return frame[sorted(frame, key=table.columns.index)], list(table.texts)
 
 
 # --- Large files ----------------------------------------------------------------------------------

@@ -98,12 +98,12 @@ def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
         ``BROKEN`` in the code holds the functions, by the id of the rule.
     """
     said, unsaid = write_each(Printer(_make_python(rules), rules, texts), rules)
-    code = write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
+    code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
+    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
     if any("other_row(" in broken for _, broken in said):
         code += _OTHER_ROW
     for k, (rule, broken) in enumerate(said, 1):
-        doc = f"Say which rows break {rule}"
-        code += f"\n\ndef broken_{k}(df):\n    {doc!r}\n    return {broken}\n"
+        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n    return {broken}\n"
     listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
     return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
 
@@ -123,8 +123,8 @@ def to_pandera(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     code = written.text + (
         "\n\ndef keep(broken):\n    return lambda df: ~broken(df)\n\n\n"
         f"schema = pa.DataFrameSchema(\n    {{\n{columns}    }},\n"
-        "    checks=[pa.Check(keep(each), name=rule, error=each.__doc__) "
-        "for rule, each in BROKEN.items()],\n)\n"
+        '    checks=[pa.Check(keep(each), name=rule, error=f"{rule}: {each.__doc__}")\n'
+        "            for rule, each in BROKEN.items()],\n)\n"
     )
     return Export({"schema.py": _import(code, "import pandera.pandas as pa")}, written.unsaid)
 
