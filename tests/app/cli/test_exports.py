@@ -2,12 +2,16 @@
 
 import json
 import sqlite3
+from pathlib import Path
 
 import duckdb
+import jsonschema
 import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+
+from vanishing.app import cli
 
 RULES = 'format = 1\n[[rule]]\nid = "sum"\nrule = "gross == net + tax"\n'
 
@@ -96,8 +100,35 @@ def test_files_of_several_kinds(call, folder):
 
 
 def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch):
+    schema = json.loads(Path(cli.__file__).with_name("output.schema.json").read_text())
+    with open("rules.toml", "a") as file:
+        file.write('[[rule]]\nid = "low"\nrule = "net <= 48"\n')
+    whole = json.loads(call("check", "orders.parquet", "--rules", "rules.toml", "--json").out)
     monkeypatch.setattr("vanishing.data.csv_files.WHOLE_BYTES", 100)
     done = call("check", "orders.parquet", "--rules", "rules.toml")
-    assert "1 of 50 rows are broken." in done.out
+    expected = call("check", "orders.csv", "--rules", "rules.toml").out.splitlines()
+    assert done.code == 0
+    assert done.out.splitlines()[:7] == expected[:7]
+    assert expected[4] == "3 of 50 rows break a law."
     record = json.loads(call("check", "orders.parquet", "--rules", "rules.toml", "--json").out)
-    assert (record["broken"], record["cells"][0]["row"]) == (1, 8)
+    jsonschema.validate(record, schema)
+    assert record["rules"] == whole["rules"]
+    assert record["broken"] == 3
+    for cell, expected in zip(record["cells"], whole["cells"], strict=True):
+        assert cell == pytest.approx({name: expected[name] for name in cell}, nan_ok=True)
+    for limit, code in (("6%", 0), ("5.9%", 1), ("3", 0), ("2", 1)):
+        options = ["--rules", "rules.toml", "--max-broken", limit]
+        assert call("check", "orders.parquet", *options).code == code
+
+
+def test_the_schema_is_that_of_several_tables_too(call, folder):
+    schema = json.loads(Path(cli.__file__).with_name("output.schema.json").read_text())
+    frame = pd.read_csv("orders.csv")
+    with pd.ExcelWriter("orders.xlsx") as book:
+        frame.to_excel(book, sheet_name="one", index=False)
+        frame.to_excel(book, sheet_name="two", index=False)
+    Path("more.csv").write_bytes(Path("orders.csv").read_bytes())
+    for options in (
+        ["check", "orders.csv", "more.csv"], ["check", "orders.xlsx"], ["laws", "orders.xlsx"]
+    ):  # fmt: skip
+        jsonschema.validate(json.loads(call(*options, "--json").out), schema)

@@ -19,7 +19,15 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import Output, Reading
-from vanishing.app.cli.rules import load_rules_of, read_limit
+from vanishing.app.cli.rules import (
+    describe_cells,
+    describe_rules,
+    is_more,
+    list_rules,
+    load_rules_of,
+    read_limit,
+    summarize,
+)
 
 #: Tools that rules are exported to.
 RuleTarget = Literal[
@@ -134,7 +142,7 @@ def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
     read = read_input(path, reading, set_aside=True, gaps="keep", used=None)
     table = take_table(replace(read, notes=()))
     numbers = dict(zip(table.shown_names, table.values.T, strict=True))
-    frame = pd.DataFrame(numbers | table.texts)
+    frame = pd.DataFrame({**numbers, **table.texts})
     return frame[sorted(frame, key=table.columns.index)], list(table.texts)
 
 
@@ -166,20 +174,19 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
     for each in found.unsaid:
         note(f"not checked: {each}")
     if output.json:
-        cells = [
-            {"row": each.row + 1, "cell": fix.column, "value": fix.value, "fix": fix.fix,
-             "rules": [rules[k].id for k in each.laws]}
-            for each in found.check for fix in each.fixes
-        ]  # fmt: skip
-        emit({"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid),
-              "cells": cells})  # fmt: skip
+        cells = [{"row": row + 1} | cell for row, cell in describe_cells(found.check)]
+        counts = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
+        emit(describe_rules(rules, rules_path) | counts | {"cells": cells})
     else:
-        say(f"{found.n_broken:,} of {found.n_rows:,} rows are broken.")
+        say(summarize(rules, rules_path))
+        for line in list_rules(rules):
+            say(fit_width(f"  {line}"))
+        say()
         for line in found.check.ranked().lines(numbered=True):
             say(fit_width(line))
+        n_shown = int(found.check.broken.sum())
+        if found.n_broken > n_shown:
+            say(f"{found.n_broken:,} rows break a law; the first {n_shown:,} were looked at.")
     most = read_limit(limit, False)
-    if most is None:
-        return Exit.DONE
-    value, is_share = most
-    too_many = found.n_broken > (value * found.n_rows if is_share else value)
+    too_many = most is not None and is_more(found.n_broken, found.n_rows, most)
     return Exit.ANOMALIES if too_many else Exit.DONE

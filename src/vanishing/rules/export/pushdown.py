@@ -122,7 +122,7 @@ class LargeFile:
         ).df()
         numbers = found.pop(ROW).to_numpy()
         kept = replace(rules, rules=tuple(rule for rule, _ in said))
-        check = _check_with(drawn, found, numbers, kept)
+        check = replace(_check_with(drawn, found, numbers, kept), n_rows=n_rows)
         return PushedCheck(check, n_rows, n_broken, unsaid)
 
 
@@ -144,7 +144,7 @@ def _check_with(drawn: Any, found: Any, numbers: Any, rules: Rules) -> Check:
         for each in checked
         if each.row >= len(drawn) and not each.is_missing
     ]
-    return replace(checked, rows=rows, n_rows=0, unchecked=(), gaps={})
+    return replace(checked, rows=rows, unchecked=(), gaps={})
 
 
 def describe_sample(n_rows: int, laws: Laws) -> str:
