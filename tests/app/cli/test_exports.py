@@ -99,18 +99,21 @@ def test_files_of_several_kinds(call, folder):
     assert json.loads(json.loads(done.out)["text"])["rules"][0]["id"] == "sum"
 
 
-def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch):
+@pytest.mark.parametrize("table", ["orders.parquet", "orders.csv", "duckdb:warehouse.db#orders"])
+def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch, table, request):
+    write_duckdb(request, None)
     schema = json.loads(Path(cli.__file__).with_name("output.schema.json").read_text())
     with open("rules.toml", "a") as file:
         file.write('[[rule]]\nid = "low"\nrule = "net <= 48"\n')
-    whole = json.loads(call("check", "orders.parquet", "--rules", "rules.toml", "--json").out)
+    whole = json.loads(call("check", table, "--rules", "rules.toml", "--json").out)
+    whole_text = call("check", table, "--rules", "rules.toml")
     monkeypatch.setattr("vanishing.data.csv_files.WHOLE_BYTES", 100)
-    done = call("check", "orders.parquet", "--rules", "rules.toml")
-    expected = call("check", "orders.csv", "--rules", "rules.toml").out.splitlines()
+    done = call("check", table, "--rules", "rules.toml")
+    expected = whole_text.out.splitlines()
     assert done.code == 0
     assert done.out.splitlines()[:7] == expected[:7]
     assert expected[4] == "3 of 50 rows break a law."
-    record = json.loads(call("check", "orders.parquet", "--rules", "rules.toml", "--json").out)
+    record = json.loads(call("check", table, "--rules", "rules.toml", "--json").out)
     jsonschema.validate(record, schema)
     assert record["rules"] == whole["rules"]
     assert record["broken"] == 3
@@ -118,7 +121,12 @@ def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch):
         assert cell == pytest.approx({name: expected[name] for name in cell}, nan_ok=True)
     for limit, code in (("6%", 0), ("5.9%", 1), ("3", 0), ("2", 1)):
         options = ["--rules", "rules.toml", "--max-broken", limit]
-        assert call("check", "orders.parquet", *options).code == code
+        assert call("check", table, *options).code == code
+    with open("rules.toml", "a") as file:
+        file.write('[[rule]]\nrule = "other > 1"\n')
+    done = call("check", table, "--rules", "rules.toml")
+    assert done.code == 3
+    assert "'other'" in done.err
 
 
 def test_the_schema_is_that_of_several_tables_too(call, folder):

@@ -152,16 +152,23 @@ def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
 def is_pushed_down(path: str) -> bool:
     """Say whether a file is so large that it is checked where it lies."""
     from vanishing.data.csv_files import WHOLE_BYTES
+    from vanishing.data.source import URL, is_url
 
-    is_known = path.endswith((".parquet", ".pq", ".csv"))
-    return is_known and os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
+    url = URL.fullmatch(path) if is_url(path) else None
+    if url is not None and url["kind"] == "duckdb" and url["table"]:
+        path = url["place"].removeprefix("///")
+    elif not path.endswith((".parquet", ".pq", ".csv")):
+        return False
+    return os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
 
 
 def check_large_file(path: str, rules_path: str, limit: str | None, output: Output) -> int:
     """Check a large file in DuckDB, and show the rows that break rules."""
+    from vanishing.arrays.namespace import import_extra
     from vanishing.rules import RuleError, Rules
     from vanishing.rules.export.pushdown import LargeFile
 
+    duckdb = import_extra("duckdb", extra="sql", purpose="checking a large file")
     stated = load_rules_of(rules_path)
     rules = stated if isinstance(stated, Rules) else Rules.from_laws(stated)
     if output.out is not None or output.report is not None:
@@ -169,7 +176,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
     with working("checking the rows in DuckDB"):
         try:
             found = LargeFile(path).check(rules)
-        except (RuleError, ImportError) as error:
+        except (RuleError, duckdb.Error) as error:
             raise DataError(f"{path}: {error}") from error
     for each in found.unsaid:
         note(f"not checked: {each}")
@@ -182,9 +189,10 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
         for line in list_rules(rules):
             say(fit_width(f"  {line}"))
         say()
-        for line in found.check.ranked().lines(numbered=True):
+        named = [replace(each, name=each.row + 1) for each in found.check]
+        for line in replace(found.check, rows=named).ranked().lines(numbered=True):
             say(fit_width(line))
-        n_shown = int(found.check.broken.sum())
+        n_shown = len({each.row for each in named})
         if found.n_broken > n_shown:
             say(f"{found.n_broken:,} rows break a law; the first {n_shown:,} were looked at.")
     most = read_limit(limit, False)
