@@ -116,6 +116,7 @@ TEXTS = [
     "abs(a - c) <= 1 or b is null", "a is not null and c is not null", "not (a > 1 and b > 1)",
     "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
     "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
+    "coalesce(a, 0) is not null", "coalesce(a, 0) is null",
 ]  # fmt: skip
 
 
@@ -301,7 +302,7 @@ def test_a_workbook_marks_broken_rows():
     (formula,) = {
         each.formula[0] for ranges in sheet.conditional_formatting for each in ranges.rules
     }
-    assert formula.startswith("AND(NOT(ISBLANK($C2)),NOT(ISBLANK($A2)),NOT(ISBLANK($B2)),ABS(")
+    assert formula.startswith("AND(NOT(ISBLANK($C2)), NOT(ISBLANK($A2)), NOT(ISBLANK($B2)), ABS(")
     assert "total rows" in book["Rules"]["B3"].value
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -47,39 +48,29 @@ class Wanted:
     key: str | None
 
 
-def _list_writers(wanted: Wanted, frame: Any) -> dict[str, Callable[..., Any]]:
-    """Return what writes rules for each tool."""
+def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[..., Any]:
+    """Return what writes rules for a tool."""
     from vanishing.rules import export
 
-    def need_table() -> str:
-        if wanted.table is None:
-            raise UsageError("name the table in the database with --table")
-        return wanted.table
-
-    def need_frame() -> Any:
-        if frame is None:
-            raise UsageError("a workbook holds a table; name it with --points")
-        return frame
-
-    keyed: dict[str, Any] = {"dialect": wanted.dialect, "key": wanted.key}
-    return {
-        "sql": lambda rules, **texts: export.to_sql(rules, need_table(), **keyed, **texts),
-        "dbt": lambda rules, **texts: export.to_dbt(rules, need_table(), **keyed, **texts),
-        "checks": lambda rules, **texts: export.to_constraints(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "gx": lambda rules, **texts: export.to_great_expectations(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "soda": lambda rules, **texts: export.to_soda(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "excel": lambda rules, **texts: export.to_excel(
-            rules, need_frame(), formulas=True, **texts
-        ),
-        "pandas": export.to_pandas, "pandera": export.to_pandera, "json": export.to_json,
-        "pointblank": export.to_pointblank, "validate": export.to_validate,
-    }  # fmt: skip
+    if target in ("sql", "dbt", "checks", "gx", "soda") and wanted.table is None:
+        raise UsageError("name the table in the database with --table")
+    if target == "excel" and frame is None:
+        raise UsageError("a workbook holds a table; name it with --points")
+    named: dict[str, Any] = {"table": wanted.table, "dialect": wanted.dialect}
+    writers: dict[str, Callable[..., Any]] = {
+        "sql": partial(export.to_sql, key=wanted.key, **named),
+        "dbt": partial(export.to_dbt, key=wanted.key, **named),
+        "checks": partial(export.to_constraints, **named),
+        "gx": partial(export.to_great_expectations, **named),
+        "soda": partial(export.to_soda, **named),
+        "excel": partial(export.to_excel, frame=frame, formulas=True),
+        "pandas": export.to_pandas,
+        "pandera": export.to_pandera,
+        "pointblank": export.to_pointblank,
+        "validate": export.to_validate,
+        "json": export.to_json,
+    }
+    return writers[target]
 
 
 def export_rules(
@@ -100,7 +91,7 @@ def export_rules(
     frame, texts = (None, []) if points is None else _read_frame(points, reading)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
-        export = _list_writers(wanted, frame)[target](adapted, texts=texts)
+        export = _choose_writer(target, wanted, frame)(adapted, texts=texts)
     except RuleError as error:
         raise DataError(f"{path}: {error}") from error
     for each in export.unsaid:

@@ -79,6 +79,16 @@ class Notation:
     guarding_number: Callable[[str], str] | None = None
 
 
+def call(function: str) -> Callable[[list[str]], str]:
+    """Return how a function is called."""
+    return lambda parts: f"{function}({', '.join(parts)})"
+
+
+def infix(sign: str) -> Callable[[list[str]], str]:
+    """Return how a sign joins conditions, in parentheses."""
+    return lambda parts: f"({f' {sign} '.join(f'({each})' for each in parts)})"
+
+
 class Printer:
     """Writes conditions of rules in a language."""
 
@@ -87,6 +97,18 @@ class Printer:
         self.rules = rules
         self.texts = set(texts)
         self.numbers = {each.name for each in rules.columns} - self.texts
+
+    def write_rules(
+        self, write: Callable[[Rule], str] | None = None
+    ) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
+        """Write where each rule is broken, and name the rules that cannot be written."""
+        said, unsaid = [], []
+        for rule in self.rules:
+            try:
+                said.append((rule, (write or self.write_broken)(rule)))
+            except RuleError as error:
+                unsaid.append(f"{rule.id} ({rule}): {error}")
+        return said, (*unsaid, *self.rules.unsaid)
 
     def write_broken(self, rule: Rule) -> str:
         """Write where a rule is broken; raise RuleError if the language cannot say that."""
@@ -113,15 +135,16 @@ class Printer:
         if isinstance(node, IsIn):
             return self._write_is_in(node, truth=truth)
         if isinstance(node, IsNull):
-            known = [self.notation.known.format(each) for each in self._list_cells(node.operand)]
-            if not truth:
-                return self._join(self.notation.both, known)
-            unknown = [
-                self.notation.unknown.format(each) for each in self._list_cells(node.operand)
-            ]
-            return self._join(self.notation.either, unknown)
+            form = self.notation.unknown if truth else self.notation.known
+            join = self.notation.either if truth else self.notation.both
+            parts = [form.format(each) for each in self._list_cells(node)]
+            return self._join(join, parts or [self._write_truth(not truth)])
         assert isinstance(node, Totals)
         raise RuleError("total rows are not decided row by row")
+
+    def _write_truth(self, truth: bool) -> str:
+        false = self.notation.false
+        return self.notation.negated.format(false) if truth else false
 
     def _join(self, write: Callable[[list[str]], str], parts: list[str]) -> str:
         return write(parts) if len(parts) > 1 else parts[0]
@@ -168,14 +191,7 @@ class Printer:
 
     def _write_is_in(self, node: IsIn, *, truth: bool) -> str:
         if not node.values:
-            return (
-                self._with_known(node, self.notation.false)
-                if truth
-                else self._join(
-                    self.notation.both,
-                    [self.notation.known.format(each) for each in self._list_cells(node)],
-                )
-            )
+            return self._with_known(node, self._write_truth(not truth), always=not truth)
         cell, *values = map(self._choose_writer(node.children), node.children)
         text = self.notation.is_in(cell, values)
         text = text if truth else self.notation.negated.format(text)
@@ -299,11 +315,9 @@ def _is_guarded(node: And) -> bool:
         len(rest) == 1
         and isinstance(rest[0], Comparison)
         and isinstance(guard, Comparison)
-        and (
-            isinstance(guard.right, Number)
-            and guard.right.value >= 1 / LEAST
-            and guard.operator == "<="
-        )
+        and guard.operator == "<="
+        and isinstance(guard.right, Number)
+        and guard.right.value >= 1 / LEAST
     )
 
 

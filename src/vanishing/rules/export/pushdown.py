@@ -10,7 +10,7 @@ from vanishing.data.source import URL, is_url
 from vanishing.laws.check import Check
 from vanishing.laws.laws import Laws
 from vanishing.laws.table import MOST_DRAWN
-from vanishing.rules.export.sql import SqlPrinter, quote, quote_text, write_each
+from vanishing.rules.export.sql import SqlPrinter, quote, quote_text
 from vanishing.rules.rules import Rules
 
 #: Column of the number of a row in its file.
@@ -117,8 +117,7 @@ class LargeFile:
         """
         drawn = self.draw() if sample is None else sample
         adapted = rules.adapt(drawn)
-        printer = SqlPrinter(adapted, "duckdb", texts=self.texts)
-        said, unsaid = write_each(printer, adapted)
+        said, unsaid = SqlPrinter(adapted, "duckdb", texts=self.texts).write_rules()
         broken = " OR ".join(f"({text})" for _, text in said) or "FALSE"
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE broken AS SELECT * FROM {self.numbered} WHERE {broken}"
