@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import re
 import shutil
 import sqlite3
@@ -37,7 +38,7 @@ from vanishing.rules.export import (
 )
 from vanishing.rules.export.pushdown import LargeFile, describe_sample
 from vanishing.rules.export.sql import quote
-from vanishing.rules.expression import write_name
+from vanishing.rules.expression import COMPARISONS, write_name
 
 #: Some of each kind that ``benchmarks.rules.agreement`` compares all of.
 TABLES = [
@@ -128,6 +129,52 @@ def test_tools_decide_rules_of_people(run):
     assert not unsaid
     for rule in rules:
         expected = set(np.flatnonzero(rules.find_broken(rule, FRAME)[0]).tolist())
+        assert broken[rule.id] == expected, rule
+
+
+CELLS = [0, 0.5, 1, 2, 3, -1, -2.5, 100.25, 0.1, 0.3, np.nan]
+DATES = ["2024-01-02", "2024-05-01", "2023-12-31", None]
+
+
+def draw_number(rng, depth):
+    if not depth or rng.random() < 0.3:
+        return rng.choice([*"abcabc", "0", "1", "0.5", "3"])
+    x, y = draw_number(rng, depth - 1), draw_number(rng, depth - 1)
+    return rng.choice([
+        f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} / {y})", f"(-{x})", f"abs({x})",
+        f"max({x}, {y})", f"min({x}, {y})", f"round({x}, 1)", f"round({x})", f"log({x})",
+        f"coalesce({rng.choice('abc')}, 1)", f"({x}) ** 2", f"({x}) ** 0.5", f"({x}) ** -1",
+    ])  # fmt: skip
+
+
+def draw_condition(rng, depth):
+    if depth and rng.random() < 0.6:
+        x, y = draw_condition(rng, depth - 1), draw_condition(rng, depth - 1)
+        return rng.choice([f"({x} and {y})", f"({x} or {y})", f"not ({x})"])
+    sign, x, y = rng.choice(list(COMPARISONS)), draw_number(rng, 2), draw_number(rng, 2)
+    return rng.choice([
+        *[f"{x} {sign} {y}"] * 4, f"{x} in [0, 1, -1, 0.5]", f"{rng.choice('abcst')} is null",
+        f"s {rng.choice(['==', '!='])} 'x'", "s not in ['x', 'y']", "t <= u", "t < '2024-02'",
+    ])  # fmt: skip
+
+
+@every_tool
+def test_tools_decide_random_rules(run):
+    rng, cells = random.Random(0), np.random.default_rng(0)
+    frame = pd.DataFrame({name: cells.choice(CELLS, 60) for name in "abc"})
+    frame["s"] = cells.choice(np.array(["x", "y", "z", None], dtype=object), 60)
+    for name in "tu":
+        frame[name] = cells.choice(np.array(DATES, dtype=object), 60)
+    rules = [
+        Rule(f"rule {k}", parse(draw_condition(rng, 2)),
+             where=parse(draw_condition(rng, 1)) if k % 5 == 0 else None)
+        for k in range(100)
+    ]  # fmt: skip
+    rules = Rules(tuple(rules))
+    broken, unsaid = run(frame, rules)
+    assert not unsaid
+    for rule in rules:
+        expected = set(np.flatnonzero(rules.find_broken(rule, frame)[0]).tolist())
         assert broken[rule.id] == expected, rule
 
 

@@ -124,9 +124,10 @@ def _is_text(cells: Cells) -> bool:
 
 
 def _apply(function: Callable[..., Any], nodes: Iterable[Expression], columns: Columns) -> Cells:
-    """Return a function of numbers, known where all of these are."""
+    """Return a function of numbers, known where all of these are; NaN where it is undefined."""
     parts = _numbers(list(nodes), columns)
-    return Cells(function(*(each.values for each in parts)), _all_known(parts))
+    values = function(*(each.values for each in parts))
+    return Cells(np.where(np.isfinite(values), values, np.nan), _all_known(parts))
 
 
 def _compute_function(node: Function, columns: Columns) -> Cells:

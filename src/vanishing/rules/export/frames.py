@@ -44,8 +44,9 @@ def _fold(function: str) -> Callable[[list[str]], str]:
 
 
 _PYTHON = {
-    "abs": "np.abs({})", "log": "np.log({})", "coalesce": "{}.fillna({})",
-    "quotient": "({} / {})", "power": "({} ** {})", "root": "np.sqrt({})", "defined": "{1}",
+    "abs": "np.abs({})", "log": "np.log(np.where({0} > 0, {0}, np.nan))",
+    "coalesce": "{}.fillna({})", "quotient": "({0} / np.where({1} == 0, np.nan, {1}))",
+    "power": "np.power({}, {})", "root": "np.sqrt({})", "defined": "np.where({}, {}, np.nan)",
     "floor": "np.floor({})", "sign": "np.sign({})",
 }  # fmt: skip
 
@@ -68,7 +69,8 @@ def _make_python(rules: Rules) -> Notation:
         {"min": _fold("np.minimum"), "max": _fold("np.maximum")},
         both=infix("&"), either=infix("|"),
         known="{}.notna()", unknown="{}.isna()", negated="~{}",
-        is_in=lambda cell, values: f"{cell}.isin([{', '.join(values)}])",
+        is_in=lambda cell, values: f"pd.Series({cell}).isin([{', '.join(values)}]).to_numpy()"
+        if not cell.startswith("df[") else f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
         previous=write_previous,
     )  # fmt: skip
@@ -94,7 +96,8 @@ def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     if any("other_row(" in broken for _, broken in said):
         code += _OTHER_ROW
     for k, (rule, broken) in enumerate(said, 1):
-        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n    return {broken}\n"
+        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
+        code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
     listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
     return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
 
@@ -199,8 +202,9 @@ def to_soda(
 # --- R and JSON -----------------------------------------------------------------------------------
 
 _R = {
-    "abs": "abs({})", "log": "log({})", "coalesce": "ifelse(is.na({0}), {1}, {0})",
-    "quotient": "({} / {})", "power": "({}^{})", "root": "sqrt({})", "defined": "{1}",
+    "abs": "abs({})", "log": "log(ifelse({0} > 0, {0}, NA))",
+    "coalesce": "ifelse(is.na({0}), {1}, {0})", "quotient": "({0} / ifelse({1} == 0, NA, {1}))",
+    "power": "({}^{})", "root": "sqrt({})", "defined": "ifelse({}, {}, NA)",
     "floor": "floor({})", "sign": "sign({})",
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.laws.check import LEAST
+from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
     And,
@@ -130,6 +131,9 @@ class Printer:
             parts = [self.write(each, truth=truth) for each in node.operands]
             is_and = isinstance(node, And) == truth
             return self._join(self.notation.both if is_and else self.notation.either, parts)
+        if isinstance(node, (Comparison, IsIn, IsNull)) and not node.columns:
+            kept, _ = decide(node, Columns(1, {}, {}))
+            return self._write_truth(bool(kept) == truth)
         if isinstance(node, Comparison):
             return self._write_comparison(node, truth=truth)
         if isinstance(node, IsIn):
@@ -194,8 +198,10 @@ class Printer:
             return self._with_known(node, self._write_truth(not truth), always=not truth)
         cell, *values = map(self._choose_writer(node.children), node.children)
         text = self.notation.is_in(cell, values)
-        text = text if truth else self.notation.negated.format(text)
-        return self._with_known(node, text, always=_may_be_undefined(node))
+        if _may_be_undefined(node):
+            written = self.notation.sure if truth else self.notation.unsure
+            return self._with_known(node, written.format(text), always=True)
+        return self._with_known(node, text if truth else self.notation.negated.format(text))
 
     def _choose_writer(self, nodes: Collection[Expression]) -> Callable[[Expression], str]:
         """Return how to write values that are compared: as numbers, or as cells."""
@@ -216,8 +222,8 @@ class Printer:
         """Write the cells without which a value is unknown."""
         found: dict[str, None] = {}
         if isinstance(node, Function) and node.name == "coalesce":
-            if not isinstance(node.arguments[1], Number):
-                raise RuleError("coalesce with another column can be unknown in other ways")
+            if not isinstance(node.arguments[1], Number) or _may_be_undefined(node.arguments[0]):
+                raise RuleError("coalesce is said of columns and their sums, with a number")
             return []
         if isinstance(node, (Column, Previous)):
             return [self.notation.cell(node.name) if isinstance(node, Column)
@@ -280,8 +286,8 @@ class Printer:
             return symbols["root"].format(base)
         if number.is_integer() and number >= 0:
             return power
-        sign = "<>" if number.is_integer() else ">=" if number > 0 else ">"
-        return symbols["defined"].format(f"{base} {sign} 0", power)
+        sign = "!=" if number.is_integer() else ">=" if number > 0 else ">"
+        return symbols["defined"].format(f"{base} {self.notation.comparisons[sign]} 0", power)
 
     def _write_round(self, node: Function, value: str) -> str:
         """Write half a unit away from zero, up to rounding errors."""
