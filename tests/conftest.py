@@ -2,6 +2,7 @@
 
 import gc
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -12,6 +13,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A server of PostgreSQL, started in a temporary folder."""
+    from benchmarks.rules import engines
+
+    if engines.find_postgresql() is None:
+        pytest.skip("needs Debian's package postgresql")
+    with engines.start_postgresql() as server:
+        yield server
 
 
 def pytest_collection_finish():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -114,9 +114,36 @@ def find_postgresql() -> Path | None:
     return next((each for each in folders if (each / "initdb").exists()), None)
 
 
+class Postgresql(NamedTuple):
+    """A server that listens in a folder; called like the other tools."""
+
+    folder: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What SQLAlchemy connects to, by the driver psycopg."""
+        return f"postgresql+psycopg://tester@/postgres?host={self.folder}&port={self.port}"
+
+    def ask(self, text: str) -> list[list[str]]:
+        """Run SQL and return the cells of the last result."""
+        server = ["-h", self.folder, "-p", str(self.port), "-U", "tester", "-d", "postgres"]
+        command = ["psql", "-XqAt0", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", *server]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode())
+        return [line.split("\x1f") for line in done.stdout.decode().split("\0")[:-1]]
+
+    def __call__(self, frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+        """Run the query of PostgreSQL."""
+        export = to_sql(rules, TABLE, "postgresql", key=KEY, texts=list_texts(frame, rules))
+        rows: list[Any] = self.ask(write_postgresql_table(frame, rules) + export.text)
+        return _collect(rules, ((rule, int(float(row))) for rule, row in rows)), export.unsaid
+
+
 @contextmanager
-def start_postgresql() -> Iterator[Engine]:
-    """Start a server in a temporary folder, as a user other than root, and yield what uses it."""
+def start_postgresql() -> Iterator[Postgresql]:
+    """Start a server in a temporary folder, as a user other than root."""
     programs = find_postgresql()
     assert programs is not None
     user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -138,19 +165,9 @@ def start_postgresql() -> Iterator[Engine]:
         options = f"-k {folder} -h '' -p {port} -F"
         run("pg_ctl", "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
         try:
-            yield lambda frame, rules: _run_postgresql(frame, rules, folder, port)
+            yield Postgresql(folder, port)
         finally:
             run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
-
-
-def ask_postgresql(text: str, folder: str, port: int) -> list[list[str]]:
-    """Run SQL and return the cells of the last result."""
-    command = ["psql", "-X", "-q", "-A", "-t", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", "-h", folder,
-               "-p", str(port), "-U", "tester", "-d", "postgres"]  # fmt: skip
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return [line.split("\x1f") for line in done.stdout.splitlines()]
 
 
 def write_postgresql_table(frame: pd.DataFrame, rules: Rules) -> str:
@@ -166,15 +183,6 @@ def write_postgresql_table(frame: pd.DataFrame, rules: Rules) -> str:
         f'CREATE TABLE "{TABLE}" ({columns});\n'
         f'COPY "{TABLE}" FROM STDIN (FORMAT csv);\n{cells}\\.\n'
     )
-
-
-def _run_postgresql(
-    frame: pd.DataFrame, rules: Rules, folder: str, port: int
-) -> tuple[Broken, tuple[str, ...]]:
-    export = to_sql(rules, TABLE, "postgresql", key=KEY, texts=list_texts(frame, rules))
-    text = write_postgresql_table(frame, rules) + export.text
-    rows: list[Any] = ask_postgresql(text, folder, port)
-    return _collect(rules, ((rule, int(float(row))) for rule, row in rows)), export.unsaid
 
 
 # --- Python ---------------------------------------------------------------------------------------

@@ -206,8 +206,8 @@ def test_errors_name_the_tables_that_there_are(make, tmp_path):
 
 def test_errors_name_what_is_missing(monkeypatch, tmp_path):
     pytest.importorskip("sqlalchemy")
-    with pytest.raises(ImportError, match="needs the driver psycopg; install it with pip"):
-        read_table("postgresql+psycopg://me:secret@localhost/shop#bills")
+    with pytest.raises(ImportError, match="needs the driver pymssql; install it with pip"):
+        read_table("mssql+pymssql://me:secret@localhost/shop#bills")
     with pytest.raises(TableError, match="oracles is no kind of database"):
         read_table("oracles://localhost#bills")
     url = to_duckdb(bills(), tmp_path)

@@ -2,6 +2,9 @@
 
 import io
 import json
+import random
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,11 +15,15 @@ import duckdb
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
 import pytest
+import yaml
 from benchmarks.rules import engines
 from benchmarks.rules.agreement import compare
 from benchmarks.rules.tables import list_tables, list_versions
+from tests.support.command_line import matches, run_in_shell, transcripts, write_files
 from tests.support.hostile import HOSTILE_NAMES
+from tests.support.paths import DOCS, ROOT
 
 from vanishing import discover
 from vanishing.rules import Rule, Rules, parse
@@ -30,6 +37,8 @@ from vanishing.rules.export import (
     to_validate,
 )
 from vanishing.rules.export.pushdown import LargeFile, describe_sample
+from vanishing.rules.export.sql import quote
+from vanishing.rules.expression import COMPARISONS, write_name
 
 #: Some of each kind that ``benchmarks.rules.agreement`` compares all of.
 TABLES = [
@@ -51,14 +60,6 @@ OTHERS = [
     ])
     for name in sorted(NOT_HERE)
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def postgresql():
-    if engines.find_postgresql() is None:
-        pytest.skip("needs Debian's package postgresql")
-    with engines.start_postgresql() as run:
-        yield run
 
 
 @pytest.fixture
@@ -96,6 +97,10 @@ def of_people(*texts):
     return Rules(tuple(Rule(f"rule {k}", parse(text)) for k, text in enumerate(texts)))
 
 
+def make_bills():
+    return pd.DataFrame({"c": [3.0, 4.0], "a": 1.0, "b": 2.0}), of_people("c == a + b", "a <= 1")
+
+
 FRAME = pd.DataFrame(
     {
         "a": [1.0, 2.5, np.nan, 0.0, -3.0, 1e200, 4.0],
@@ -112,6 +117,7 @@ TEXTS = [
     "abs(a - c) <= 1 or b is null", "a is not null and c is not null", "not (a > 1 and b > 1)",
     "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
     "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
+    "coalesce(a, 0) is not null", "coalesce(a, 0) is null",
 ]  # fmt: skip
 
 
@@ -126,6 +132,52 @@ def test_tools_decide_rules_of_people(run):
         assert broken[rule.id] == expected, rule
 
 
+CELLS = [0, 0.5, 1, 2, 3, -1, -2.5, 100.25, 0.1, 0.3, np.nan]
+DATES = ["2024-01-02", "2024-05-01", "2023-12-31", None]
+
+
+def draw_number(rng, depth):
+    if not depth or rng.random() < 0.3:
+        return rng.choice([*"abcabc", "0", "1", "0.5", "3"])
+    x, y = draw_number(rng, depth - 1), draw_number(rng, depth - 1)
+    return rng.choice([
+        f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} / {y})", f"(-{x})", f"abs({x})",
+        f"max({x}, {y})", f"min({x}, {y})", f"round({x}, 1)", f"round({x})", f"log({x})",
+        f"coalesce({rng.choice('abc')}, 1)", f"({x}) ** 2", f"({x}) ** 0.5", f"({x}) ** -1",
+    ])  # fmt: skip
+
+
+def draw_condition(rng, depth):
+    if depth and rng.random() < 0.6:
+        x, y = draw_condition(rng, depth - 1), draw_condition(rng, depth - 1)
+        return rng.choice([f"({x} and {y})", f"({x} or {y})", f"not ({x})"])
+    sign, x, y = rng.choice(list(COMPARISONS)), draw_number(rng, 2), draw_number(rng, 2)
+    return rng.choice([
+        *[f"{x} {sign} {y}"] * 4, f"{x} in [0, 1, -1, 0.5]", f"{rng.choice('abcst')} is null",
+        f"s {rng.choice(['==', '!='])} 'x'", "s not in ['x', 'y']", "t <= u", "t < '2024-02'",
+    ])  # fmt: skip
+
+
+@every_tool
+def test_tools_decide_random_rules(run):
+    rng, cells = random.Random(0), np.random.default_rng(0)
+    frame = pd.DataFrame({name: cells.choice(CELLS, 60) for name in "abc"})
+    frame["s"] = cells.choice(np.array(["x", "y", "z", None], dtype=object), 60)
+    for name in "tu":
+        frame[name] = cells.choice(np.array(DATES, dtype=object), 60)
+    rules = [
+        Rule(f"rule {k}", parse(draw_condition(rng, 2)),
+             where=parse(draw_condition(rng, 1)) if k % 5 == 0 else None)
+        for k in range(100)
+    ]  # fmt: skip
+    rules = Rules(tuple(rules))
+    broken, unsaid = run(frame, rules)
+    assert not unsaid
+    for rule in rules:
+        expected = set(np.flatnonzero(rules.find_broken(rule, frame)[0]).tolist())
+        assert broken[rule.id] == expected, rule
+
+
 @databases
 def test_dates_are_compared_as_texts(run):
     frame = FRAME.iloc[:6]
@@ -135,22 +187,44 @@ def test_dates_are_compared_as_texts(run):
     assert broken == {"r": set(), "rule 0": {1}}
 
 
-@pytest.mark.parametrize("run", ["DuckDB", "SQLite", "pandas", *OTHERS], indirect=True)
-def test_hostile_names_are_names(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_columns_of_dates_are_compared_with_parts_of_dates():
+    rules = of_people("day >= '2025-02'", "day != '2025'", "day in ['2025-01-31']", "day < '2026'")
+    text = to_sql(rules, "t", key="id", texts=["day"]).text
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (id INT, day DATE)")
+        connection.execute("INSERT INTO t VALUES (1, '2025-01-31'), (2, '2025-02-01'), (3, NULL)")
+        assert connection.execute(text).fetchall() == [("rule 0", 1), ("rule 2", 2)]
+
+
+def make_hostile():
+    """A table whose second row breaks a rule of each hostile name."""
     names = [name for name in HOSTILE_NAMES.values() if "\0" not in name and name.strip()]
     frame = pd.DataFrame({"x": [1.0, 2.0]} | {name: [1.0, 9.0] for name in names})
     frame = frame.loc[:, ~frame.columns.str.lower().duplicated()]  # SQL does not tell E from e
-    from vanishing.rules.expression import write_name
-
-    rules = Rules(tuple(
+    return frame, Rules(tuple(
         Rule(name, parse(f"{write_name(name)} == x")) for name in frame.columns if name != "x"
     ))  # fmt: skip
+
+
+@every_tool
+def test_hostile_names_are_names(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame, rules = make_hostile()
     broken, unsaid = run(frame, rules)
     assert not unsaid
     assert len(broken) > 50
     assert all(rows == {1} for rows in broken.values())
     assert not list(tmp_path.iterdir())
+
+
+def test_hostile_names_in_texts_that_nothing_runs_here():
+    _, rules = make_hostile()
+    for export in (to_validate(rules), to_soda(rules, "t"), to_json(rules)):
+        assert not export.unsaid
+    assert len(yaml.safe_load(to_soda(rules, "t").text)['checks for "t"']) == len(rules)
+    assert [each["id"] for each in json.loads(to_json(rules).text)["rules"]] == [
+        rule.id for rule in rules
+    ]
 
 
 def test_a_name_with_a_null_is_named_as_unsaid():
@@ -177,6 +251,27 @@ def test_constraints_refuse_broken_rows():
         connection.close()
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql"])
+def test_constraints_of_hostile_names(dialect, request):
+    frame, rules = make_hostile()
+    columns = ", ".join(f"{quote(name)} DOUBLE PRECISION" for name in frame)
+    rows = [f"INSERT INTO t VALUES ({', '.join(map(str, row))})" for row in frame.values.tolist()]
+    text = to_constraints(rules, "t", dialect).text
+    if dialect == "postgresql":
+        server = request.getfixturevalue("postgresql")
+        make = f"SET client_min_messages = error; CREATE TEMP TABLE t ({columns}); {text}"
+        server.ask(f"{make} {rows[0]};")
+        with pytest.raises(RuntimeError, match="violates check constraint"):
+            server.ask(f"{make} {rows[1]};")
+        return
+    connection = (duckdb if dialect == "duckdb" else sqlite3).connect(":memory:")
+    connection.execute(f"CREATE TABLE t ({columns},\n{text})")
+    connection.execute(rows[0])
+    with pytest.raises((sqlite3.IntegrityError, duckdb.ConstraintException)):
+        connection.execute(rows[1])
+    connection.close()
+
+
 def test_constraints_do_not_say_other_rows():
     _, laws = find_laws("running balance by account 0")
     export = to_constraints(Rules.from_laws(laws), "t", "postgresql")
@@ -186,15 +281,17 @@ def test_constraints_do_not_say_other_rows():
 
 
 @pytest.mark.skipif(find_spec("dbt") is None, reason="needs dbt, which make test-exports installs")
-def test_dbt_fails_where_rules_are_broken(tmp_path):
-    rules = of_people("c == a + b", "`{{ x }}` <= 1")
-    for name, content in to_dbt(rules, "orders", key="id").files.items():
+@pytest.mark.parametrize("make", [make_hostile, make_bills], ids=["hostile names", "bills"])
+def test_dbt_fails_where_rules_are_broken(tmp_path, make):
+    frame, rules = make()
+    for name, content in to_dbt(rules, "orders", key=frame.columns[0]).files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with duckdb.connect(tmp_path / "example.duckdb") as connection:
+        connection.register("frame", pa.Table.from_pandas(frame))
+        connection.execute("CREATE TABLE given AS FROM frame")
     (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "orders.sql").write_text(
-        "SELECT 1 AS id, 1.0 AS a, 2.0 AS b, 4.0 AS c, 0.5 AS \"{{ '{{ x }}' }}\"\n"
-    )
+    (tmp_path / "models" / "orders.sql").write_text("SELECT * FROM given\n")
     (tmp_path / "dbt_project.yml").write_text(
         "name: example\nversion: '1.0'\nprofile: example\n"
         "flags:\n  send_anonymous_usage_stats: false\n"
@@ -206,7 +303,32 @@ def test_dbt_fails_where_rules_are_broken(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     results = json.loads((tmp_path / "target" / "run_results.json").read_text())["results"]
     found = {each["unique_id"].split(".")[2]: each["status"] for each in results}
-    assert found == {"orders": "success", "orders_rule_0": "fail", "orders_rule_1": "pass"}, done
+    assert found.pop("orders") == "success", done
+    assert len(found) == len(rules)
+    expected = {rule.id: "fail" if rules.find_broken(rule, frame)[0].any() else "pass"
+                for rule in rules}  # fmt: skip
+    assert sorted(found.values()) == sorted(expected.values()), done
+    if make is make_bills:
+        assert found == {f"orders_{name.replace(' ', '_')}": expected[name] for name in expected}
+
+
+# --- Documentation --------------------------------------------------------------------------------
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(("title", "needed"), [("SQL", "duckdb"), ("dbt", "dbt"), ("pandera",) * 2])
+def test_five_minutes_of_the_documentation(title, needed, tmp_path, monkeypatch):
+    if find_spec(needed) is None:
+        pytest.skip(f"needs {needed}, which make test-exports installs")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / "data" / "accounts.csv", tmp_path)
+    page = (DOCS / "pipelines.md").read_text(encoding="utf-8")
+    first, *parts = re.split(r"^### ", page.partition("## Five minutes")[2], flags=re.MULTILINE)
+    (part,) = (each for each in parts if each.startswith(f"{title}\n"))
+    write_files(part)
+    for command, expected in transcripts(first + part):
+        said = run_in_shell(command, tmp_path).rstrip("\n")
+        assert matches(expected, said), f"$ {command}\n{said}"
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -227,8 +349,19 @@ def test_a_workbook_marks_broken_rows():
     (formula,) = {
         each.formula[0] for ranges in sheet.conditional_formatting for each in ranges.rules
     }
-    assert formula.startswith("AND(NOT(ISBLANK($C2)),NOT(ISBLANK($A2)),NOT(ISBLANK($B2)),ABS(")
+    assert formula.startswith("AND(NOT(ISBLANK($C2)), NOT(ISBLANK($A2)), NOT(ISBLANK($B2)), ABS(")
     assert "total rows" in book["Rules"]["B3"].value
+
+
+def test_a_workbook_with_hostile_names():
+    frame, rules = make_hostile()
+    export = to_excel(rules, frame, formulas=True)
+    assert not export.unsaid
+    (content,) = export.files.values()
+    sheet = openpyxl.load_workbook(io.BytesIO(content))["Table"]
+    assert {cell.data_type for cell in sheet[1]} == {"s"}
+    assert sheet.max_column == frame.shape[1]
+    assert len(sheet.conditional_formatting) == frame.shape[1]
 
 
 def test_rules_for_tools_that_do_not_run_here():

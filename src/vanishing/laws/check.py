@@ -282,7 +282,7 @@ class Check:
         str
         """
         n_wrong = sum(bool(found.total_of) for found in self.rows)
-        n_broken = int(self.broken.sum()) - n_wrong
+        n_broken = len({found.row for found in self.rows if not found.is_missing}) - n_wrong
         n_rows = self.n_rows - self.n_totals
         fills = [bool(fix.text) for found in self.rows if found.is_missing for fix in found.fixes]
         n_texts, n_filled = fills.count(True), fills.count(False)

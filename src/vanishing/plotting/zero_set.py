@@ -263,8 +263,6 @@ def finish_space(ax: Any, limits: Any) -> None:
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
         axis.line.set_color(NEUTRAL)
-        # Matplotlib has no public name for the grid of one axis.
-        axis._axinfo["grid"].update(color="#E4E4E4", linewidth=0.6)  # noqa: SLF001
         axis.set_major_locator(MaxNLocator(5))
 
 
@@ -481,9 +479,13 @@ class ZeroSetDisplay:
             )
 
     def _new_space(self) -> Any:
+        from matplotlib import rc_context
+
         # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
         # would hide points on the near side of a surface.
-        return new_axes(1, (WIDE_SIDE + LEGEND, TALL_SIDE), projection="3d", computed_zorder=False)
+        size = WIDE_SIDE + LEGEND, TALL_SIDE
+        with rc_context({"grid.color": "#E4E4E4", "grid.linewidth": 0.6}):
+            return new_axes(1, size, projection="3d", computed_zorder=False)
 
     def _size(self) -> tuple[float, float]:
         """Return the size of a figure in the plane, in the proportions of the limits."""

@@ -76,14 +76,15 @@ class Columns:
                 numbers[name][i] = value
         return Columns(len(rows), numbers, {name: each[rows] for name, each in self.texts.items()})
 
-    def get(self, name: str) -> Cells:
-        """Return the cells of a column."""
+    def get(self, name: str, rule: object = "a rule") -> Cells:
+        """Return the cells of a column that a rule speaks about."""
         if name in self.numbers:
             return Cells(self.numbers[name], ~np.isnan(self.numbers[name]))
         if name not in self.texts:
             raise RuleError(
-                f"the table does not have the column {printable(name)!r}, which a rule speaks "
-                f"about; it has {', '.join(map(printable, (*self.numbers, *self.texts)))}"
+                f"the table does not have the column {printable(name)!r}, which {rule} speaks "
+                f"about; it has {', '.join(map(printable, (*self.numbers, *self.texts)))}. "
+                "Texts stand in quotes"
             )
         cells = self.texts[name]
         known = np.array([each is not None and each == each and each != "" for each in cells],
@@ -123,9 +124,10 @@ def _is_text(cells: Cells) -> bool:
 
 
 def _apply(function: Callable[..., Any], nodes: Iterable[Expression], columns: Columns) -> Cells:
-    """Return a function of numbers, known where all of these are."""
+    """Return a function of numbers, known where all of these are; NaN where it is undefined."""
     parts = _numbers(list(nodes), columns)
-    return Cells(function(*(each.values for each in parts)), _all_known(parts))
+    values = function(*(each.values for each in parts))
+    return Cells(np.where(np.isfinite(values), values, np.nan), _all_known(parts))
 
 
 def _compute_function(node: Function, columns: Columns) -> Cells:

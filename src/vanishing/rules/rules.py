@@ -9,7 +9,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, IntArray
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import last_digits, printable
+from vanishing.equations.text import last_digits
 from vanishing.laws.check import BrokenRow, Check, choose_threshold
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.law import Law
@@ -25,7 +25,6 @@ from vanishing.rules.expression import (
     Expression,
     Function,
     IsIn,
-    Negation,
     Number,
     Power,
     Product,
@@ -33,6 +32,7 @@ from vanishing.rules.expression import (
     Sum,
     Text,
     Totals,
+    make_number,
     write_name,
 )
 from vanishing.rules.polynomial import (
@@ -359,39 +359,39 @@ class Rules:
         whole, units = whole_columns(table.values), last_digits(np.nan_to_num(table.values))
         needed = {name for rule in self.rules for name in rule.columns}
         for j, name in enumerate(table.shown_names):
-            if (
-                name in needed and name not in known
-            ):  # only people speak of it: it is as it is in this table
+            if name in needed - known.keys():  # only people speak of it: it is as it is here
                 known[name] = KnownColumn(
                     name, float(spreads[j]), float(ranges[0, j]), float(ranges[1, j]),
                     bool(whole[j]), float(units[j]),
                 )  # fmt: skip
         filled = self._read_columns(table)
+        for rule in self.rules:
+            for name in rule.columns:
+                filled.get(name, rule)
         texts = {name for name in table.texts if filled.get(name).known.any()}
         for name in sorted(table.texts.keys() - texts - known.keys() & needed):  # without a cell
             known[name] = KnownColumn(name, 0.0, 0.0, 0.0, whole=False)
         columns, names = list(known.values()), list(known)
         places = [
             k for k, rule in enumerate(self.rules)
-            if rule.where is None and rule.is_polynomial and self._is_numeric(rule, texts, table)
+            if rule.where is None and rule.is_polynomial
+            and texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
         ]  # fmt: skip
-        letters = [letter for k in places for letter in self.rules[k].letters]
-        others = dict.fromkeys(letter for letter in letters if not isinstance(letter, Column))
+        letters = dict.fromkeys(letter for k in places for letter in self.rules[k].letters)
+        others = [letter for letter in letters if not isinstance(letter, Column)]
         derived = tuple(read_derived(letter, names) for letter in others)
-        has_noise = any(each.noise is not None for each in columns)
-        every = (*map(Column, names), *others)
+        every = [*map(Column, names), *others], [*names, *(each.name for each in derived)]
         totals = [rule for rule in self.rules if rule.kind == "total"]
-        is_known = all(each.unit is not None for each in columns)
+
+        def collect(what: str) -> Any:
+            return np.array([getattr(each, what) for each in columns], dtype=float)
+
         laws = Laws(
-            tuple(self.rules[k].make_law(every, (*names, *(each.name for each in derived)))
-                  for k in places),
-            np.array([each.noise or 0.0 for each in columns], dtype=float) if has_noise else np.nan,
-            tuple(names),
-            np.array([each.spread for each in columns], dtype=float),
-            np.array([(each.low, each.high) for each in columns], dtype=float).T.reshape(2, -1),
-            np.array([each.whole for each in columns], dtype=bool),
-            self.n_rows or len(table.values),
-            units=np.array([each.unit for each in columns], dtype=float) if is_known else None,
+            tuple(self.rules[k].make_law(*every) for k in places),
+            np.nan if np.isnan(collect("noise")).all() else np.nan_to_num(collect("noise")),
+            tuple(names), collect("spread"), np.array([collect("low"), collect("high")]),
+            collect("whole").astype(bool), self.n_rows or len(table.values),
+            units=None if np.isnan(collect("unit")).any() else collect("unit"),
             proportional=self.proportional,
             zeros=tuple(each.name for each in columns if each.blank_is_zero),
             derived=derived,
@@ -399,16 +399,6 @@ class Rules:
             threshold=self.threshold,
         )  # fmt: skip
         return laws, places
-
-    def _is_numeric(self, rule: Rule, texts: set[str], table: Table) -> bool:
-        """Say whether the cells that a rule computes with are numbers."""
-        for name in rule.columns:
-            if name not in table.shown_names and name not in table.texts:
-                raise RuleError(
-                    f"the table does not have the column {printable(name)!r}, which {rule} speaks "
-                    f"about; it has {', '.join(map(printable, table.shown_names))}"
-                )
-        return texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
 
 
 def _write_law(law: Law, laws: Laws, name: str) -> Rule:
@@ -449,18 +439,12 @@ def _write_where(where: LawCondition, is_number: bool) -> Condition:
     column = Column(where.column)
 
     def write(text: str) -> Expression:
-        if not is_number:
-            return Text(text)
-        number = Number(abs(float(text)))
-        return Negation(number) if float(text) < 0 else number
+        return make_number(float(text)) if is_number else Text(text)
 
     if where.values:
         return IsIn(column, tuple(map(write, where.values)))
-    bounds: list[Condition] = []
-    if where.low:
-        bounds.append(Comparison(">=", column, write(where.low)))
-    if where.high:
-        bounds.append(Comparison("<=", column, write(where.high)))
+    given = ((">=", where.low), ("<=", where.high))
+    bounds = [Comparison(sign, column, write(bound)) for sign, bound in given if bound]
     return bounds[0] if len(bounds) == 1 else And(tuple(bounds))
 
 
@@ -468,16 +452,13 @@ def _add_broken(
     rows: list[BrokenRow], broken: IntArray, rule: int, row_names: Any
 ) -> list[BrokenRow]:
     """Add a rule to the rows that break it."""
-    left = set(broken.tolist())
-    added = []
-    for each in rows:
+    left = dict.fromkeys(broken.tolist())
+    added = list(rows)
+    for i, each in enumerate(rows):
         if each.row in left and not each.is_missing:
-            left.remove(each.row)
-            each = replace(each, laws=tuple(sorted({*each.laws, rule})))
-        added.append(each)
-    for row in sorted(left):
-        added.append(BrokenRow(row, row_names[row], (rule,), (), is_searched=False))
-    return added
+            del left[each.row]
+            added[i] = replace(each, laws=tuple(sorted({*each.laws, rule})))
+    return added + [BrokenRow(row, row_names[row], (rule,), (), is_searched=False) for row in left]
 
 
 def _fill(node: Expression, zeros: set[str]) -> Expression:

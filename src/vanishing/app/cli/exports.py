@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,12 +14,21 @@ from vanishing.app.cli.console import (
     emit,
     fit_width,
     note,
+    note_files,
     say,
     state,
     working,
 )
 from vanishing.app.cli.options import Output, Reading
-from vanishing.app.cli.rules import load_rules_of, read_limit
+from vanishing.app.cli.rules import (
+    describe_cells,
+    describe_rules,
+    is_more,
+    list_rules,
+    load_rules_of,
+    read_limit,
+    summarize,
+)
 
 #: Tools that rules are exported to.
 RuleTarget = Literal[
@@ -38,39 +48,29 @@ class Wanted:
     key: str | None
 
 
-def _list_writers(wanted: Wanted, frame: Any) -> dict[str, Callable[..., Any]]:
-    """Return what writes rules for each tool."""
+def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[..., Any]:
+    """Return what writes rules for a tool."""
     from vanishing.rules import export
 
-    def need_table() -> str:
-        if wanted.table is None:
-            raise UsageError("name the table in the database with --table")
-        return wanted.table
-
-    def need_frame() -> Any:
-        if frame is None:
-            raise UsageError("a workbook holds a table; name it with --points")
-        return frame
-
-    keyed: dict[str, Any] = {"dialect": wanted.dialect, "key": wanted.key}
-    return {
-        "sql": lambda rules, **texts: export.to_sql(rules, need_table(), **keyed, **texts),
-        "dbt": lambda rules, **texts: export.to_dbt(rules, need_table(), **keyed, **texts),
-        "checks": lambda rules, **texts: export.to_constraints(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "gx": lambda rules, **texts: export.to_great_expectations(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "soda": lambda rules, **texts: export.to_soda(
-            rules, need_table(), wanted.dialect, **texts
-        ),
-        "excel": lambda rules, **texts: export.to_excel(
-            rules, need_frame(), formulas=True, **texts
-        ),
-        "pandas": export.to_pandas, "pandera": export.to_pandera, "json": export.to_json,
-        "pointblank": export.to_pointblank, "validate": export.to_validate,
-    }  # fmt: skip
+    if target in ("sql", "dbt", "checks", "gx", "soda") and wanted.table is None:
+        raise UsageError("name the table in the database with --table")
+    if target == "excel" and frame is None:
+        raise UsageError("a workbook holds a table; name it with --points")
+    named: dict[str, Any] = {"table": wanted.table, "dialect": wanted.dialect}
+    writers: dict[str, Callable[..., Any]] = {
+        "sql": partial(export.to_sql, key=wanted.key, **named),
+        "dbt": partial(export.to_dbt, key=wanted.key, **named),
+        "checks": partial(export.to_constraints, **named),
+        "gx": partial(export.to_great_expectations, **named),
+        "soda": partial(export.to_soda, **named),
+        "excel": partial(export.to_excel, frame=frame, formulas=True),
+        "pandas": export.to_pandas,
+        "pandera": export.to_pandera,
+        "pointblank": export.to_pointblank,
+        "validate": export.to_validate,
+        "json": export.to_json,
+    }
+    return writers[target]
 
 
 def export_rules(
@@ -88,10 +88,10 @@ def export_rules(
         )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = (None, []) if points is None else _read_frame(points, rules, reading)
+    frame, texts = (None, []) if points is None else _read_frame(points, reading)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
-        export = _list_writers(wanted, frame)[target](adapted, texts=texts)
+        export = _choose_writer(target, wanted, frame)(adapted, texts=texts)
     except RuleError as error:
         raise DataError(f"{path}: {error}") from error
     for each in export.unsaid:
@@ -102,10 +102,12 @@ def export_rules(
             with tables.refusals(str(place)):
                 place.parent.mkdir(parents=True, exist_ok=True)
             _write(str(place), content)
+        note(f"wrote {len(export.files)} files to {Path(out) / 'tests'}")
     else:
         (content,) = export.files.values()
         if out != tables.PIPE or not state.json:
             _write(out, content)
+        note_files(out)
     shown = {} if target in ("excel", "dbt") else {"text": export.text}
     return {"target": target, "out": out, "files": list(export.files),
             "unsaid": list(export.unsaid)} | shown  # fmt: skip
@@ -121,16 +123,18 @@ def _write(path: str, content: str | bytes) -> None:
         file.write(content)
 
 
-def _read_frame(path: str, rules: Any, reading: Reading) -> tuple[Any, list[str]]:
+def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
     """Read the table of rules, and tell its columns of text."""
+    import pandas as pd
+
     from vanishing.app.cli.tables import read_input
     from vanishing.laws.table import take_table
 
-    table = take_table(replace(read_input(path, reading, set_aside=True, gaps="keep"), notes=()))
-    import pandas as pd
-
-    columns = {name: table.values[:, j] for j, name in enumerate(table.shown_names)}
-    return pd.DataFrame({**columns, **table.texts}), list(table.texts)
+    read = read_input(path, reading, set_aside=True, gaps="keep", used=None)
+    table = take_table(replace(read, notes=()))
+    numbers = dict(zip(table.shown_names, table.values.T, strict=True))
+    frame = pd.DataFrame({**numbers, **table.texts})
+    return frame[sorted(frame, key=table.columns.index)], list(table.texts)
 
 
 # --- Large files ----------------------------------------------------------------------------------
@@ -139,16 +143,23 @@ def _read_frame(path: str, rules: Any, reading: Reading) -> tuple[Any, list[str]
 def is_pushed_down(path: str) -> bool:
     """Say whether a file is so large that it is checked where it lies."""
     from vanishing.data.csv_files import WHOLE_BYTES
+    from vanishing.data.source import URL, is_url
 
-    is_known = path.endswith((".parquet", ".pq", ".csv"))
-    return is_known and os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
+    url = URL.fullmatch(path) if is_url(path) else None
+    if url is not None and url["kind"] == "duckdb" and url["table"]:
+        path = url["place"].removeprefix("///")
+    elif not path.endswith((".parquet", ".pq", ".csv")):
+        return False
+    return os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
 
 
 def check_large_file(path: str, rules_path: str, limit: str | None, output: Output) -> int:
     """Check a large file in DuckDB, and show the rows that break rules."""
+    from vanishing.arrays.namespace import import_extra
     from vanishing.rules import RuleError, Rules
     from vanishing.rules.export.pushdown import LargeFile
 
+    duckdb = import_extra("duckdb", extra="sql", purpose="checking a large file")
     stated = load_rules_of(rules_path)
     rules = stated if isinstance(stated, Rules) else Rules.from_laws(stated)
     if output.out is not None or output.report is not None:
@@ -156,25 +167,25 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
     with working("checking the rows in DuckDB"):
         try:
             found = LargeFile(path).check(rules)
-        except (RuleError, ImportError) as error:
+        except (RuleError, duckdb.Error) as error:
             raise DataError(f"{path}: {error}") from error
     for each in found.unsaid:
         note(f"not checked: {each}")
     if output.json:
-        cells = [
-            {"row": each.row + 1, "cell": fix.column, "value": fix.value, "fix": fix.fix,
-             "rules": [rules[k].id for k in each.laws]}
-            for each in found.check for fix in each.fixes
-        ]  # fmt: skip
-        emit({"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid),
-              "cells": cells})  # fmt: skip
+        cells = [{"row": row + 1} | cell for row, cell in describe_cells(found.check)]
+        counts = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
+        emit(describe_rules(rules, rules_path) | counts | {"cells": cells})
     else:
-        say(f"{found.n_broken:,} of {found.n_rows:,} rows are broken.")
-        for line in found.check.ranked().lines(numbered=True):
+        say(summarize(rules, rules_path))
+        for line in list_rules(rules):
+            say(fit_width(f"  {line}"))
+        say()
+        named = [replace(each, name=each.row + 1) for each in found.check]
+        for line in replace(found.check, rows=named).ranked().lines(numbered=True):
             say(fit_width(line))
+        n_shown = len({each.row for each in named})
+        if found.n_broken > n_shown:
+            say(f"{found.n_broken:,} rows break a law; the first {n_shown:,} were looked at.")
     most = read_limit(limit, False)
-    if most is None:
-        return Exit.DONE
-    value, is_share = most
-    too_many = found.n_broken > (value * found.n_rows if is_share else value)
+    too_many = most is not None and is_more(found.n_broken, found.n_rows, most)
     return Exit.ANOMALIES if too_many else Exit.DONE

@@ -33,6 +33,7 @@ from vanishing.app.cli.options import (
 from vanishing.app.cli.rules import (
     annotate,
     check_rules_files,
+    describe_cells,
     describe_rules,
     exceeds,
     list_rules,
@@ -661,31 +662,7 @@ def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
     """Return what was found, one line a cell, as columns."""
     from vanishing.app.cli.tables import place_of
 
-    lines = []
-    nan = float("nan")
-    for found in checked:
-        shared = {
-            "law": checked.name_laws(found),
-            "alternatives": "; ".join(
-                f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives
-            ),
-        }
-        for fix in found.fixes or (None,):
-            low, high = (nan, nan) if fix is None else fix.interval
-            lines.append(
-                place_of(table, found.row)
-                | {
-                    "cell": "" if fix is None else fix.column,
-                    "value": nan if fix is None else fix.value,
-                    "text": "" if fix is None else fix.text,
-                    "fix": nan if fix is None else fix.fix,
-                    "low": low,
-                    "high": high,
-                    "law": shared["law"],
-                    "probability": nan if fix is None else fix.probability,
-                    "alternatives": shared["alternatives"],
-                }
-            )
+    lines = [place_of(table, row) | cell for row, cell in describe_cells(checked)]
     unknown = {"line"} if table.first_line is None else set()
     unknown |= {"id"} if table.row_ids is None else set()
     return {name: [line[name] for line in lines] for name in CELLS if name not in unknown}

@@ -89,9 +89,9 @@ def load_rules_of(path: str) -> Any:
 def summarize(rules: Any, path: str) -> str:
     """Say in one line what a file holds."""
     n_own = sum(rule.source == "person" for rule in rules)
-    what = "One rule" if len(rules) == 1 else f"{len(rules)} rules"
-    own = f", {n_own} written by people" if n_own else ""
-    return f"{what} in {path}{own}."
+    if len(rules) == 1:
+        return f"One rule in {path}{', written by a person' * n_own}."
+    return f"{len(rules)} rules in {path}{f', {n_own} written by people' * (n_own > 0)}."
 
 
 def list_rules(rules: Any) -> list[str]:
@@ -123,6 +123,28 @@ def describe_rules(rules: Any, path: str) -> dict[str, Any]:
     }
 
 
+def describe_cells(checked: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Return what JSON and tables say of each cell that was found, with its row."""
+    listed = []
+    for found in checked:
+        others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
+        for fix in found.fixes or (None,):
+            low, high = (math.nan, math.nan) if fix is None else fix.interval
+            cell = {
+                "cell": "" if fix is None else fix.column,
+                "value": math.nan if fix is None else fix.value,
+                "text": "" if fix is None else fix.text,
+                "fix": math.nan if fix is None else fix.fix,
+                "low": low,
+                "high": high,
+                "law": checked.name_laws(found),
+                "probability": math.nan if fix is None else fix.probability,
+                "alternatives": others,
+            }
+            listed.append((found.row, cell))
+    return listed
+
+
 # --- How many broken rows are too many ------------------------------------------------------------
 
 
@@ -146,8 +168,13 @@ def exceeds(limit: tuple[float, bool], checked: Any) -> bool:
     """Say whether more rows are broken than may be, typos included."""
     wrong = {each.row for each in checked if not each.is_missing}
     wrong |= {each.row for each in checked for fix in each.fixes if fix.text}
+    return is_more(len(wrong), checked.n_rows, limit)
+
+
+def is_more(n_broken: int, n_rows: int, limit: tuple[float, bool]) -> bool:
+    """Say whether a number of broken rows is more than there may be."""
     most, is_share = limit
-    return len(wrong) > (most * checked.n_rows if is_share else most)
+    return n_broken > (most * n_rows if is_share else most)
 
 
 # --- Annotations ----------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def read_input(
     set_aside: bool = False,
     gaps: Gaps = "refuse",
     lists_strays: bool = False,
-    used: Collection[str] = (),
+    used: Collection[str] | None = (),
 ) -> Table:
     """Read a table of numbers, with the columns of a model or of another table if one is given.
 
@@ -207,7 +207,7 @@ def read_input(
     be missing. With ``set_aside``, columns that are not numeric are left out with a note, unless
     ``--columns`` names them. Rows with missing values are refused, skipped together with columns
     that are mostly missing, or kept. With ``lists_strays`` the command itself lists the cells that
-    are not numbers. ``used`` are columns that it needs even if they are texts.
+    are not numbers. ``used`` are columns that it needs even if they are texts, None all of them.
     """
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
@@ -220,7 +220,7 @@ def read_input(
             features, aside = opened.set_texts_aside(features)
             if not features:
                 raise no_numbers(opened.where, aside)
-            if unused := [each for each in aside if each.name not in used]:
+            if unused := [each for each in aside if used is not None and each.name not in used]:
                 note(f"{opened.where}: {_say_left_out(unused)}")
         elif not by_place:
             why = f"not in {_whose(model)}"

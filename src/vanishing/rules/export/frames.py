@@ -3,17 +3,9 @@
 import json
 from collections.abc import Callable, Collection
 from functools import reduce
-from typing import Any
 
-from vanishing.rules.export.printer import Notation, Printer
-from vanishing.rules.export.sql import (
-    Dialect,
-    Export,
-    SqlPrinter,
-    quote,
-    write_each,
-    write_unsaid,
-)
+from vanishing.rules.export.printer import Notation, Printer, call, infix
+from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
 from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.file import describe_rule
 from vanishing.rules.rules import Rules
@@ -52,8 +44,9 @@ def _fold(function: str) -> Callable[[list[str]], str]:
 
 
 _PYTHON = {
-    "abs": "np.abs({})", "log": "np.log({})", "coalesce": "{}.fillna({})",
-    "quotient": "({} / {})", "power": "({} ** {})", "root": "np.sqrt({})", "defined": "{1}",
+    "abs": "np.abs({})", "log": "np.log(np.where({0} > 0, {0}, np.nan))",
+    "coalesce": "{}.fillna({})", "quotient": "({0} / np.where({1} == 0, np.nan, {1}))",
+    "power": "np.power({}, {})", "root": "np.sqrt({})", "defined": "np.where({}, {}, np.nan)",
     "floor": "np.floor({})", "sign": "np.sign({})",
 }  # fmt: skip
 
@@ -74,10 +67,10 @@ def _make_python(rules: Rules) -> Notation:
     return Notation(
         lambda name: f"df[{name!r}]", write_number, repr, _PYTHON,
         {"min": _fold("np.minimum"), "max": _fold("np.maximum")},
-        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
-        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
+        both=infix("&"), either=infix("|"),
         known="{}.notna()", unknown="{}.isna()", negated="~{}",
-        is_in=lambda cell, values: f"{cell}.isin([{', '.join(values)}])",
+        is_in=lambda cell, values: f"pd.Series({cell}).isin([{', '.join(values)}]).to_numpy()"
+        if not cell.startswith("df[") else f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
         previous=write_previous,
     )  # fmt: skip
@@ -97,13 +90,14 @@ def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     Export
         ``BROKEN`` in the code holds the functions, by the id of the rule.
     """
-    said, unsaid = write_each(Printer(_make_python(rules), rules, texts), rules)
-    code = write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
+    said, unsaid = Printer(_make_python(rules), rules, texts).write_rules()
+    code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
+    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
     if any("other_row(" in broken for _, broken in said):
         code += _OTHER_ROW
     for k, (rule, broken) in enumerate(said, 1):
-        doc = f"Say which rows break {rule}"
-        code += f"\n\ndef broken_{k}(df):\n    {doc!r}\n    return {broken}\n"
+        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
+        code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
     listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
     return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
 
@@ -123,8 +117,8 @@ def to_pandera(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     code = written.text + (
         "\n\ndef keep(broken):\n    return lambda df: ~broken(df)\n\n\n"
         f"schema = pa.DataFrameSchema(\n    {{\n{columns}    }},\n"
-        "    checks=[pa.Check(keep(each), name=rule, error=each.__doc__) "
-        "for rule, each in BROKEN.items()],\n)\n"
+        '    checks=[pa.Check(keep(each), name=rule, error=f"{rule}: {each.__doc__}")\n'
+        "            for rule, each in BROKEN.items()],\n)\n"
     )
     return Export({"schema.py": _import(code, "import pandera.pandas as pa")}, written.unsaid)
 
@@ -160,12 +154,6 @@ def _is_unsaid(name: str, export: Export) -> bool:
 # --- Tools that run SQL ---------------------------------------------------------------------------
 
 
-def _write_where(
-    rules: Rules, dialect: Dialect, texts: Collection[str]
-) -> tuple[list[tuple[Any, str]], tuple[str, ...]]:
-    return write_each(SqlPrinter(rules, dialect, None, texts), rules)
-
-
 def to_great_expectations(
     rules: Rules, table: str, dialect: Dialect = "sqlite", *, texts: Collection[str] = ()
 ) -> Export:
@@ -177,7 +165,7 @@ def to_great_expectations(
     -------
     Export
     """
-    said, unsaid = _write_where(rules, dialect, texts)
+    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
     expectations = [
         {
             "type": "unexpected_rows_expectation",
@@ -202,7 +190,7 @@ def to_soda(
     -------
     Export
     """
-    said, unsaid = _write_where(rules, dialect, texts)
+    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
     text = write_unsaid(unsaid, "#") + f"checks for {json.dumps(table)}:\n"
     for rule, broken in said:
         query = f"SELECT * FROM {quote(table)} WHERE {broken}"
@@ -214,8 +202,9 @@ def to_soda(
 # --- R and JSON -----------------------------------------------------------------------------------
 
 _R = {
-    "abs": "abs({})", "log": "log({})", "coalesce": "ifelse(is.na({0}), {1}, {0})",
-    "quotient": "({} / {})", "power": "({}^{})", "root": "sqrt({})", "defined": "{1}",
+    "abs": "abs({})", "log": "log(ifelse({0} > 0, {0}, NA))",
+    "coalesce": "ifelse(is.na({0}), {1}, {0})", "quotient": "({0} / ifelse({1} == 0, NA, {1}))",
+    "power": "({}^{})", "root": "sqrt({})", "defined": "ifelse({}, {}, NA)",
     "floor": "floor({})", "sign": "sign({})",
 }  # fmt: skip
 
@@ -239,23 +228,19 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     Export
     """
 
-    def call(function: str) -> Callable[[list[str]], str]:
-        return lambda parts: f"{function}({', '.join(parts)})"
-
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
 
     notation = Notation(
         write_cell, write_cell, lambda text: _quote_r(text, '"'), _R,
         {"min": call("pmin"), "max": call("pmax")},
-        both=lambda parts: f"({' & '.join(f'({each})' for each in parts)})",
-        either=lambda parts: f"({' | '.join(f'({each})' for each in parts)})",
+        both=infix("&"), either=infix("|"),
         known="!is.na({})", unknown="is.na({})", negated="!({})",
         is_in=lambda cell, values: f"{cell} %in% c({', '.join(values)})",
         sure="(({}) %in% TRUE)", unsure="!(({}) %in% TRUE)",
         guard="(!(({}) %in% TRUE) | {})",
     )  # fmt: skip
-    said, unsaid = write_each(Printer(notation, rules, texts), rules)
+    said, unsaid = Printer(notation, rules, texts).write_rules()
     lines = ",\n".join(f"  {_quote_r(rule.id, '`')} = !({broken})" for rule, broken in said)
     text = write_unsaid(unsaid, "#") + f"rules <- validate::validator(\n{lines}\n)\n"
     return Export({"rules.R": text}, unsaid)

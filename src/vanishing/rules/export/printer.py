@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.laws.check import LEAST
+from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
     And,
@@ -53,7 +54,7 @@ class Notation:
     ``cell`` and ``number`` write a column as it is and as a number, ``previous`` the cell of
     another row. ``undefined`` are conditions of the whole language: whether a comparison of
     numbers that may be undefined is true (``sure``) or not (``unsure``). ``guard`` keeps what is
-    behind it from being computed.
+    behind it from being computed. ``date`` is a column that is compared with a part of a date.
     """
 
     cell: Callable[[str], str]
@@ -74,8 +75,19 @@ class Notation:
     unsure: str = "COALESCE(NOT ({}), TRUE)"
     guard: str = "CASE WHEN {} THEN {} ELSE TRUE END"
     false: str = "FALSE"
+    date: str = "{}"
     previous: Callable[[Previous], str] | None = None
     guarding_number: Callable[[str], str] | None = None
+
+
+def call(function: str) -> Callable[[list[str]], str]:
+    """Return how a function is called."""
+    return lambda parts: f"{function}({', '.join(parts)})"
+
+
+def infix(sign: str) -> Callable[[list[str]], str]:
+    """Return how a sign joins conditions, in parentheses."""
+    return lambda parts: f"({f' {sign} '.join(f'({each})' for each in parts)})"
 
 
 class Printer:
@@ -86,6 +98,18 @@ class Printer:
         self.rules = rules
         self.texts = set(texts)
         self.numbers = {each.name for each in rules.columns} - self.texts
+
+    def write_rules(
+        self, write: Callable[[Rule], str] | None = None
+    ) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
+        """Write where each rule is broken, and name the rules that cannot be written."""
+        said, unsaid = [], []
+        for rule in self.rules:
+            try:
+                said.append((rule, (write or self.write_broken)(rule)))
+            except RuleError as error:
+                unsaid.append(f"{rule.id} ({rule}): {error}")
+        return said, (*unsaid, *self.rules.unsaid)
 
     def write_broken(self, rule: Rule) -> str:
         """Write where a rule is broken; raise RuleError if the language cannot say that."""
@@ -107,20 +131,24 @@ class Printer:
             parts = [self.write(each, truth=truth) for each in node.operands]
             is_and = isinstance(node, And) == truth
             return self._join(self.notation.both if is_and else self.notation.either, parts)
+        if isinstance(node, (Comparison, IsIn, IsNull)) and not node.columns:
+            kept, _ = decide(node, Columns(1, {}, {}))
+            return self._write_truth(bool(kept) == truth)
         if isinstance(node, Comparison):
             return self._write_comparison(node, truth=truth)
         if isinstance(node, IsIn):
             return self._write_is_in(node, truth=truth)
         if isinstance(node, IsNull):
-            known = [self.notation.known.format(each) for each in self._list_cells(node.operand)]
-            if not truth:
-                return self._join(self.notation.both, known)
-            unknown = [
-                self.notation.unknown.format(each) for each in self._list_cells(node.operand)
-            ]
-            return self._join(self.notation.either, unknown)
+            form = self.notation.unknown if truth else self.notation.known
+            join = self.notation.either if truth else self.notation.both
+            parts = [form.format(each) for each in self._list_cells(node)]
+            return self._join(join, parts or [self._write_truth(not truth)])
         assert isinstance(node, Totals)
         raise RuleError("total rows are not decided row by row")
+
+    def _write_truth(self, truth: bool) -> str:
+        false = self.notation.false
+        return self.notation.negated.format(false) if truth else false
 
     def _join(self, write: Callable[[list[str]], str], parts: list[str]) -> str:
         return write(parts) if len(parts) > 1 else parts[0]
@@ -161,26 +189,27 @@ class Printer:
 
     def compare(self, node: Any) -> str:
         """Write a comparison, as if all of its numbers were known and defined."""
-        is_number = any(self._is_number(side) for side in (node.left, node.right))
-        write = self.write_number if is_number else self._write_cell
+        write = self._choose_writer(node.children)
         sign = self.notation.comparisons[node.operator]
         return f"{write(node.left)} {sign} {write(node.right)}"
 
     def _write_is_in(self, node: IsIn, *, truth: bool) -> str:
         if not node.values:
-            return (
-                self._with_known(node, self.notation.false)
-                if truth
-                else self._join(
-                    self.notation.both,
-                    [self.notation.known.format(each) for each in self._list_cells(node)],
-                )
-            )
-        is_number = not any(isinstance(each, Text) for each in node.values)
-        cell = self.write_number(node.operand) if is_number else self._write_cell(node.operand)
-        text = self.notation.is_in(cell, [self._write_cell(each) for each in node.values])
-        text = text if truth else self.notation.negated.format(text)
-        return self._with_known(node, text, always=_may_be_undefined(node))
+            return self._with_known(node, self._write_truth(not truth), always=not truth)
+        cell, *values = map(self._choose_writer(node.children), node.children)
+        text = self.notation.is_in(cell, values)
+        if _may_be_undefined(node):
+            written = self.notation.sure if truth else self.notation.unsure
+            return self._with_known(node, written.format(text), always=True)
+        return self._with_known(node, text if truth else self.notation.negated.format(text))
+
+    def _choose_writer(self, nodes: Collection[Expression]) -> Callable[[Expression], str]:
+        """Return how to write values that are compared: as numbers, or as cells."""
+        if any(self._is_number(each) for each in nodes):
+            return self.write_number
+        if any(isinstance(each, Text) and each.value[:4].isdecimal() for each in nodes):
+            return lambda node: self._write_cell(node, self.notation.date)
+        return self._write_cell
 
     def _is_number(self, node: Expression) -> bool:
         if isinstance(node, (Column, Previous)):
@@ -193,8 +222,8 @@ class Printer:
         """Write the cells without which a value is unknown."""
         found: dict[str, None] = {}
         if isinstance(node, Function) and node.name == "coalesce":
-            if not isinstance(node.arguments[1], Number):
-                raise RuleError("coalesce with another column can be unknown in other ways")
+            if not isinstance(node.arguments[1], Number) or _may_be_undefined(node.arguments[0]):
+                raise RuleError("coalesce is said of columns and their sums, with a number")
             return []
         if isinstance(node, (Column, Previous)):
             return [self.notation.cell(node.name) if isinstance(node, Column)
@@ -208,12 +237,12 @@ class Printer:
             raise RuleError("cells of other rows cannot be said")
         return self.notation.previous(node)
 
-    def _write_cell(self, node: Expression) -> str:
+    def _write_cell(self, node: Expression, form: str = "{}") -> str:
         if isinstance(node, Text):
             return self.notation.text(node.value)
-        return (
-            self.notation.cell(node.name) if isinstance(node, Column) else self.write_number(node)
-        )
+        if isinstance(node, Column):
+            return form.format(self.notation.cell(node.name))
+        return self.write_number(node)
 
     def write_number(self, node: Expression) -> str:
         """Write a number, in parentheses if it is computed."""
@@ -257,8 +286,8 @@ class Printer:
             return symbols["root"].format(base)
         if number.is_integer() and number >= 0:
             return power
-        sign = "<>" if number.is_integer() else ">=" if number > 0 else ">"
-        return symbols["defined"].format(f"{base} {sign} 0", power)
+        sign = "!=" if number.is_integer() else ">=" if number > 0 else ">"
+        return symbols["defined"].format(f"{base} {self.notation.comparisons[sign]} 0", power)
 
     def _write_round(self, node: Function, value: str) -> str:
         """Write half a unit away from zero, up to rounding errors."""
@@ -292,11 +321,9 @@ def _is_guarded(node: And) -> bool:
         len(rest) == 1
         and isinstance(rest[0], Comparison)
         and isinstance(guard, Comparison)
-        and (
-            isinstance(guard.right, Number)
-            and guard.right.value >= 1 / LEAST
-            and guard.operator == "<="
-        )
+        and guard.operator == "<="
+        and isinstance(guard.right, Number)
+        and guard.right.value >= 1 / LEAST
     )
 
 

@@ -1,4 +1,4 @@
-"""Large files, checked where they lie: DuckDB reads them, and only broken rows travel."""
+"""Large tables, checked where they lie: DuckDB reads them, and only broken rows travel."""
 
 import math
 import os
@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vanishing.arrays.namespace import import_extra
+from vanishing.data.source import URL, is_url
 from vanishing.laws.check import Check
 from vanishing.laws.laws import Laws
 from vanishing.laws.table import MOST_DRAWN
-from vanishing.rules.export.sql import SqlPrinter, quote, quote_text, write_each
+from vanishing.rules.export.sql import SqlPrinter, quote, quote_text
 from vanishing.rules.rules import Rules
 
 #: Column of the number of a row in its file.
@@ -39,11 +40,12 @@ class PushedCheck:
 
 
 class LargeFile:
-    """A Parquet or CSV file that DuckDB reads.
+    """A Parquet or CSV file that DuckDB reads, or a table of a DuckDB file.
 
     Parameters
     ----------
     path : path
+        Or a table such as "duckdb:warehouse.db#orders".
     memory : str
         Memory that DuckDB may take, such as "1GB".
     threads : int, optional
@@ -55,17 +57,23 @@ class LargeFile:
     ) -> None:
         duckdb: Any = import_extra("duckdb", extra="sql", purpose="checking a large file")
         name = os.fspath(path)
-        is_parquet = name.endswith((".parquet", ".pq"))
-        text = quote_text(os.path.abspath(name))
-        self.source = f"read_parquet({text})" if is_parquet else f"read_csv({text})"
-        numbered = f"read_parquet({text}, file_row_number = true)"
-        others = f"(SELECT *, ROW_NUMBER() OVER () - 1 AS {ROW} FROM {self.source})"
-        self.numbered = numbered if is_parquet else others
+        url = URL.fullmatch(name) if is_url(name) else None
+        is_parquet = name.endswith((".parquet", ".pq")) and url is None
         # Rows need no order in the result: they are numbered.
         self.connection = duckdb.connect(
             config={"memory_limit": memory, "preserve_insertion_order": not is_parquet}
             | ({} if threads is None else {"threads": threads})
         )
+        if url is not None:
+            file = quote_text(url["place"].removeprefix("///"))
+            self.connection.execute(f"ATTACH {file} AS given (READ_ONLY)")
+            self.source = f"given.{quote(url['table'] or '')}"
+        else:
+            text = quote_text(os.path.abspath(name))
+            self.source = f"read_{'parquet' if is_parquet else 'csv'}({text})"
+        numbered = f"read_parquet({text}, file_row_number = true)" if is_parquet else ""
+        others = f"(SELECT *, ROW_NUMBER() OVER () - 1 AS {ROW} FROM {self.source})"
+        self.numbered = numbered or others
         described = self.connection.execute(f"DESCRIBE SELECT * FROM {self.source}").fetchall()
         self.kinds = {name: kind for name, kind, *_ in described}
 
@@ -109,8 +117,7 @@ class LargeFile:
         """
         drawn = self.draw() if sample is None else sample
         adapted = rules.adapt(drawn)
-        printer = SqlPrinter(adapted, "duckdb", texts=self.texts)
-        said, unsaid = write_each(printer, adapted)
+        said, unsaid = SqlPrinter(adapted, "duckdb", texts=self.texts).write_rules()
         broken = " OR ".join(f"({text})" for _, text in said) or "FALSE"
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE broken AS SELECT * FROM {self.numbered} WHERE {broken}"
@@ -122,7 +129,7 @@ class LargeFile:
         ).df()
         numbers = found.pop(ROW).to_numpy()
         kept = replace(rules, rules=tuple(rule for rule, _ in said))
-        check = _check_with(drawn, found, numbers, kept)
+        check = replace(_check_with(drawn, found, numbers, kept), n_rows=n_rows)
         return PushedCheck(check, n_rows, n_broken, unsaid)
 
 
@@ -144,7 +151,7 @@ def _check_with(drawn: Any, found: Any, numbers: Any, rules: Rules) -> Check:
         for each in checked
         if each.row >= len(drawn) and not each.is_missing
     ]
-    return replace(checked, rows=rows, n_rows=0, unchecked=(), gaps={})
+    return replace(checked, rows=rows, unchecked=(), gaps={})
 
 
 def describe_sample(n_rows: int, laws: Laws) -> str:

@@ -1,17 +1,20 @@
 """Rules as SQL: a query of the broken rows, CHECK constraints, and tests of dbt."""
 
+import json
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vanishing.laws.derived import CYCLE
-from vanishing.rules.export.printer import Notation, Printer
+from vanishing.rules.export.printer import Notation, Printer, call
 from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
 Dialect = Literal["duckdb", "sqlite", "postgresql"]
+#: Characters of a name that PostgreSQL keeps, which is fewer than names of files may have.
+LONGEST_NAME = 63
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,6 @@ def _propagate(function: str) -> Callable[[list[str]], str]:
     return write
 
 
-def _call(function: str) -> Callable[[list[str]], str]:
-    return lambda parts: f"{function}({', '.join(parts)})"
-
-
 _FUNCTIONS = {
     "abs": "ABS({})", "log": "CASE WHEN {0} > 0 THEN LN({0}) END",
     "coalesce": "COALESCE({}, {})", "quotient": "({} / NULLIF({}, 0))", "power": "POWER({}, {})",
@@ -98,7 +97,7 @@ _DIALECTS: dict[str, _Symbols] = {
     ),
     "sqlite": _Symbols(
         "REAL", "CASE WHEN {0} LIKE '____-__-__%' THEN SUBSTR({0}, 1, 4) END",
-        {"min": _call("MIN"), "max": _call("MAX")},
+        {"min": call("MIN"), "max": call("MAX")},
         # Great Expectations replaces FLOOR by a function that fails for large numbers, which are
         # whole.
         f"CASE WHEN {{0}} < {2**53} THEN CAST({{0}} AS INTEGER) ELSE {{0}} END",
@@ -142,7 +141,7 @@ class SqlPrinter(Printer):
         notation = Notation(
             quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
-            previous=None if key is None else self._write_window,
+            date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window,
             guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
             if symbols.guarding else None,
         )  # fmt: skip
@@ -177,23 +176,14 @@ class SqlPrinter(Printer):
         form = {"": "{}", "year": self.symbols.year, "month": _MONTH}[part]
         return form.format(quote(name))
 
-    def write_source(self, table: str) -> str:
-        """Write a table with the cells of other rows that were written so far."""
-        if not self.windows:
-            return table
+    def write_query(self, rule: Rule, table: str) -> str:
+        """Write a query of the rows that break a rule."""
+        self.windows = {}
+        broken = self.write_broken(rule)
         windows = ", ".join(f"{window} AS {name}" for window, name in self.windows.items())
-        return f"(SELECT *, {windows} FROM {table}) AS with_other_rows"
-
-
-def write_each(printer: Printer, rules: Rules) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
-    """Write where each rule is broken, and name the rules that cannot be written."""
-    said, unsaid = [], []
-    for rule in rules:
-        try:
-            said.append((rule, printer.write_broken(rule)))
-        except RuleError as error:
-            unsaid.append(f"{rule.id} ({rule}): {error}")
-    return said, (*unsaid, *rules.unsaid)
+        source = f"(SELECT *, {windows} FROM {table}) AS with_other_rows" if windows else table
+        what = "*" if self.key is None else quote(self.key)
+        return f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}"
 
 
 def write_unsaid(unsaid: Collection[str], sign: str = "--") -> str:
@@ -204,23 +194,8 @@ def write_unsaid(unsaid: Collection[str], sign: str = "--") -> str:
 def _write_queries(
     rules: Rules, table: str, dialect: Dialect, key: str | None, texts: Collection[str]
 ) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
-    """Write a query of the rows that break each rule."""
-    queries: list[tuple[Rule, str]] = []
-    unsaid: list[str] = []
-    for rule in rules:
-        printer = SqlPrinter(rules, dialect, key, texts)
-        said, missing = write_each(printer, replace(rules, rules=(rule,), unsaid=()))
-        unsaid += missing
-        what = "*" if key is None else quote(key)
-        for _, broken in said:
-            source = printer.write_source(table)
-            queries.append(
-                (
-                    rule,
-                    f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}",
-                )
-            )
-    return queries, (*unsaid, *rules.unsaid)
+    printer = SqlPrinter(rules, dialect, key, texts)
+    return printer.write_rules(lambda rule: printer.write_query(rule, table))
 
 
 def to_sql(
@@ -262,9 +237,9 @@ def to_sql(
     <BLANKLINE>
     """
     queries, unsaid = _write_queries(rules, quote(table), dialect, key, texts)
+    heads = [f"{write_comment(str(rule))}\n" * (len(queries) > 1) for rule, _ in queries]
     text = "\nUNION ALL\n".join(
-        write_comment(str(rule)) * (len(queries) > 1) + "\n" * (len(queries) > 1) + query
-        for rule, query in queries
+        head + query for head, (_, query) in zip(heads, queries, strict=True)
     )
     body = f"{text};\n" if queries else write_comment("no rule can be said") + "\n"
     return Export({"broken.sql": write_unsaid(unsaid) + body}, unsaid)
@@ -283,7 +258,7 @@ def to_constraints(
     -------
     Export
     """
-    said, unsaid = write_each(SqlPrinter(rules, dialect, None, texts), rules)
+    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
     lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
     if dialect == "postgresql":
         body = "".join(f"ALTER TABLE {quote(table)} ADD {line};\n" for line in lines)
@@ -305,28 +280,24 @@ def to_dbt(
     -------
     Export
     """
-    import json
-
     model = f"{{{{ ref({json.dumps(table)}) }}}}"
     place = "a table that dbt names"
     queries, unsaid = _write_queries(rules, quote(place), dialect, key, texts)
     files: dict[str, Any] = {}
     described = ["version: 2", "data_tests:"]
     for k, (rule, query) in enumerate(queries, 1):
-        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)
-        name = name if f"tests/{name}.sql" not in files else f"{name}_{k}"
+        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)[:LONGEST_NAME]
+        if f"tests/{name}.sql".lower() in map(str.lower, files):
+            name = f"{name[: -len(f'_{k}')]}_{k}"
         # Names of columns may hold what dbt takes for its own.
-        parts = query.split(quote(place))
-        raw = [_escape_jinja(part) for part in parts]
-        files[f"tests/{name}.sql"] = model.join(raw) + "\n"
-        described += [
-            f"  - name: {name}",
-            f"    description: {json.dumps(_escape_jinja(str(rule)))}",
-        ]
+        parts = map(_escape_jinja, query.split(quote(place)))
+        files[f"tests/{name}.sql"] = model.join(parts) + "\n"
+        described.append(f"  - name: {name}")
+        described.append(f"    description: {json.dumps(_escape_jinja(str(rule)))}")
     schema = write_unsaid(unsaid, "#") + "\n".join(described if queries else described[:1]) + "\n"
     return Export({"tests/schema.yml": schema, **files}, unsaid)
 
 
 def _escape_jinja(text: str) -> str:
-    """Write a text that Jinja leaves as it is."""
-    return re.sub(r"\{(?=[{%#])|(?<=[}%#])\}", lambda match: f"{{{{ '{match.group()}' }}}}", text)
+    """Write a text that Jinja leaves as it is; it would write the ends of lines anew."""
+    return re.sub(r"\{(?=[{%#])|(?<=[}%#])\}|\r", lambda match: f"{{{{ {match[0]!r} }}}}", text)

@@ -8,8 +8,8 @@ import numpy as np
 
 from vanishing.arrays.namespace import import_extra
 from vanishing.equations.text import count_decimals
-from vanishing.rules.export.printer import Notation, Printer
-from vanishing.rules.export.sql import Export, write_each
+from vanishing.rules.export.printer import Notation, Printer, call
+from vanishing.rules.export.sql import Export
 from vanishing.rules.expression import Column, Comparison, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
@@ -36,9 +36,6 @@ def _make_notation(columns: list[str], row: int) -> Notation:
             raise RuleError("rows before in a group or in another order cannot be said")
         cell = write_cell(node.column, row - node.step)
         return f"N({cell})" if node.starts_at_zero else cell
-
-    def call(function: str) -> Any:
-        return lambda parts: f"{function}({','.join(parts)})"
 
     return Notation(
         write_cell, write_cell, lambda text: '"' + text.replace('"', '""') + '"', _EXCEL,
@@ -76,7 +73,7 @@ def to_excel(
     """
     xlsxwriter = import_extra("xlsxwriter", extra="excel", purpose="writing a workbook")
     names = [str(name) for name in frame.columns]
-    said, unsaid = write_each(Printer(_make_notation(names, 2), rules, texts), rules)
+    said, unsaid = Printer(_make_notation(names, 2), rules, texts).write_rules()
     content = io.BytesIO()
     # Cells and names are data: texts that begin with = are not formulas.
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
