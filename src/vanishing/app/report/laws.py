@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from vanishing.app.report.charts import CHART, draw_chart
-from vanishing.app.report.content import (
+from vanishing.app.report.page import (
     LARGE_FOLDED,
     LARGE_LISTED,
+    check_folder,
     figure,
     fold,
     fold_rest,
-    format_count,
     list_versions,
     make_table,
     raise_power,
     summarize_columns,
     write_change,
+    write_page,
 )
-from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import NAMED
+from vanishing.app.wording import NAMED, count_things
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
@@ -120,12 +120,12 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
     used |= {law.where.column for law in laws if law.where is not None}
     if items and (unused := [name for name in laws.names if name not in used]):
-        parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
+        parts.append(write_note(f"In no law: {join(unused, 20)}."))
     # Not with a capital letter: a note may begin with the name of a column.
     if laws.totals:
         rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]
         parts += [element("h3", "Total rows"), element("ul", rows)]
-    parts += [element("p", f"Note: {note}.", class_="note") for note in laws.notes]
+    parts += [write_note(f"Note: {note}.") for note in laws.notes]
     return parts if X is None or not items else [*parts, *_draw_laws(laws, X)]
 
 
@@ -149,7 +149,7 @@ def _draw_laws(laws: Any, X: Any) -> list[Element]:
     )
     return [
         element("h3", "Measured and predicted"),
-        element("p", words, class_="note"),
+        write_note(words),
         *fold_rest(
             painted, lambda some, _: element("div", list(some), class_="charts"), "law",
             is_large=True,
@@ -180,7 +180,7 @@ def _write_error(found: re.Match[str]) -> str:
 
 def _cells_section(found: Findings) -> list[Element]:
     check, rows = found.check, found.check.rows
-    caption = format_count(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
+    caption = count_things(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
     return fold_rest(rows, lambda some, _: _table_of_cells(check, some, caption), "row")
 
 
@@ -197,12 +197,12 @@ def _formulas_section(found: Any) -> list[Element]:
         ]
         titles = ("cell", "has", "formula of the cells around", "which gives")
         kinds = ("row-name", "fix", "why", "fix")
-        caption = format_count(len(found.cells), "cell")
+        caption = count_things(len(found.cells), "cell")
         return make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
     parts = [element("p", found.summary())]
     parts += fold_rest(found.cells, make, "cell") if found.cells else []
-    return parts + [element("p", f"Note: {note}.", class_="note") for note in found.notes]
+    return parts + [write_note(f"Note: {note}.") for note in found.notes]
 
 
 def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
