@@ -18,6 +18,7 @@ from vanishing.app.report.page import (
     raise_power,
     summarize_columns,
     write_change,
+    write_note,
     write_page,
 )
 from vanishing.app.wording import NAMED, count_things
