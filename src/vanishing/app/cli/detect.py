@@ -73,7 +73,7 @@ def detect(
     By default the detector is a mixture of many local equations. With --degree, --tol,
     --normalization or --construction it is a single ideal, whose equations people can read.
     """
-    from vanishing.app.cli import findings, laws, models, tables
+    from vanishing.app.cli import describe, laws, models, tables
 
     if asked.anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the --label column; pass --label, too")
@@ -88,7 +88,7 @@ def detect(
             f"detect is not supported for {models.kind_of(detector)} ({compared.model}); use "
             "vanishing score, or make a detector with vanishing fit --kind detector"
         )
-    found = findings.find(detector, table, known, top=asked.top)
+    found = describe.find(detector, table, known, top=asked.top)
     strays = _check_strays(table)
     if save is not None:
         with tables.refusals(save):
@@ -105,11 +105,11 @@ def detect(
     if output.json:
         files = {"out": output.out, "report": output.report, "saved": save}
         cells = {"not_numbers": laws.stray_records(strays, whole)}
-        emit(findings.findings_record(found, table) | cells | files)
+        emit(describe.findings_record(found, table) | cells | files)
     elif output.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
         console = err() if output.out == "-" else out()
-        findings.show_findings(found, table, console)
+        describe.show_findings(found, table, console)
         if strays.rows:
             laws.show_strays(strays, whole, console)
         elif len(found.worst):
@@ -267,7 +267,7 @@ def explain(
 ) -> None:
     """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
-    from vanishing.app.cli import findings, models, tables
+    from vanishing.app.cli import describe, models, tables
 
     picture = asked.picture
     tables.check_outputs([picture], [data, compared.model, compared.train])
@@ -291,14 +291,14 @@ def explain(
             raise ModelError("an ideal has no explanation to draw; use a detector")
         n_equations = asked.equations
         records = [
-            findings.show_values(fitted, table, i, n_equations, raw=raw, silent=json)
+            describe.show_values(fitted, table, i, n_equations, raw=raw, silent=json)
             for i in chosen
         ]
         if json:
             emit({"rows": records})
         return
     found = [
-        (i, findings.explain_row(fitted, table, i, n_equations=asked.equations))
+        (i, describe.explain_row(fitted, table, i, n_equations=asked.equations))
         for i in track(chosen, "explaining", len(chosen))
     ]
     if picture is not None:
@@ -307,13 +307,13 @@ def explain(
         display = required("vanishing.plotting", "ExplanationDisplay", extra="plot")
         models.save_picture(picture, lambda: display.from_explanation(found[0][1]))
     if json:
-        emit({"rows": [findings.explanation_record(fitted, table, i, why) for i, why in found]})
+        emit({"rows": [describe.explanation_record(fitted, table, i, why) for i, why in found]})
         return
     tables.note_lines(table, int(table.rows[chosen[0]]))
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        findings.show_explanation(
+        describe.show_explanation(
             fitted, table, i, why, n_features=asked.features, normal=inputs.normal, raw=raw
         )
 

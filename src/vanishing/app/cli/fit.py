@@ -64,7 +64,7 @@ def fit(
     No option is needed: columns are standardized, and the tolerance is the noise of the data.
     Columns of text and dates are left out.
     """
-    from vanishing.app.cli import equations, models, tables
+    from vanishing.app.cli import describe, models, tables
     from vanishing.persistence import save as save_model
 
     contrast, report = asked.contrast, asked.report
@@ -82,10 +82,10 @@ def fit(
     if report is not None:
         _write_report(report, model, table)
     if json:
-        record = equations.fit_record(model, table, raw=raw)
+        record = describe.fit_record(model, table, raw=raw)
         emit({**record, "rows": n_rows, "saved": save, "report": report})
         return
-    equations.describe(model, table, raw=raw)
+    describe.describe_model(model, table, raw=raw)
     if len(table) < n_rows:
         say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
     elif asked.kind == "ideal" and models.core(model).basis_.count() > table.values.shape[1]:

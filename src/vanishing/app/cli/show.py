@@ -88,7 +88,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
-    from vanishing.app.cli import equations, models, tables
+    from vanishing.app.cli import describe, models, tables
 
     ideal, picture = asked.ideal, asked.picture
     tables.check_outputs([picture], [model, asked.points])
@@ -101,21 +101,21 @@ def show(
     if json:
         emit(_record(fitted, what, ideal, asked.digits))
         return
-    say(equations.headline(fitted))
+    say(describe.headline(fitted))
     if what == "equations":
-        equations.show_equations(fitted, ideal, digits=asked.digits, terms=asked.terms, table=table)
+        describe.show_equations(fitted, ideal, digits=asked.digits, terms=asked.terms, table=table)
         n_ideals = len(models.ideals_of(fitted))
         if ideal is None and n_ideals > 1 and models.is_detector(fitted):
             say(f"this is one of {n_ideals} ideals; --ideal shows another")
     elif what == "spectrum":
-        equations.show_spectrum(fitted, ideal)
+        describe.show_spectrum(fitted, ideal)
     else:
-        equations.show_basis(fitted, ideal)
+        describe.show_basis(fitted, ideal)
     note_files(picture)
 
 
 def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
-    from vanishing.app.cli import equations, models
+    from vanishing.app.cli import describe, models
 
     key, ideal = models.choose_ideal(model, name)
     record: dict[str, Any] = {
@@ -124,8 +124,8 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
         "ideal": key,
     }
     if what == "equations":
-        shown_ideal, names, meaning = equations.carry_back(model, key)
-        texts = equations.equation_texts(shown_ideal, names, digits=digits)
+        shown_ideal, names, meaning = describe.carry_back(model, key)
+        texts = describe.equation_texts(shown_ideal, names, digits=digits)
         return record | {
             "variables": names,
             "coordinates": meaning or "in the columns of the table",
@@ -148,7 +148,7 @@ def _record(model: Any, what: What, name: str | None, digits: int | None) -> dic
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
-    from vanishing.app.cli import equations, models
+    from vanishing.app.cli import describe, models
 
     key, ideal = models.choose_ideal(model, name)
     _, meaning = models.coordinate_names(model, key)
@@ -162,7 +162,7 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
             "a model does not store its points: pass the table with --points to draw them"
         )
     points = None if table is None else models.preprocess(model, table.for_model)
-    carried = equations.carry_back(model, key)
+    carried = describe.carry_back(model, key)
     if table is not None and what == "equations" and not carried.meaning:
         ideal, points = carried.ideal, table.for_model
     names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
@@ -310,12 +310,12 @@ def _short_lines(
     model: Any, target: Target, name: str | None, digits: int | None, table: Any
 ) -> list[str]:
     """Write equations as short as the noise of a table allows; none where that does not apply."""
-    from vanishing.app.cli import equations, models
+    from vanishing.app.cli import describe, models
 
     if target not in ("sympy", "latex", *SYSTEMS):
         return []
     key, _ = models.choose_ideal(model, name)
-    ideal, names, meaning = equations.carry_back(model, key)
+    ideal, names, meaning = describe.carry_back(model, key)
     if meaning and models.is_detector(model):
         raise UsageError(
             f"the equations of this detector are {meaning}, where the points of a table are not; "
@@ -323,7 +323,7 @@ def _short_lines(
         )
     found = None
     if not meaning:
-        found = equations.tidy_equations(ideal, table.values, names, mix=True, digits=digits)
+        found = describe.tidy_equations(ideal, table.values, names, mix=True, digits=digits)
     if found and target in SYSTEMS:
         from vanishing.equations import to_computer_algebra
 
