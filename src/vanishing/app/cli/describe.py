@@ -1,20 +1,26 @@
-"""Models, equations, anomalies and explanations as the command line prints them."""
+"""Tables, models, equations and anomalies as the command line prints them."""
 
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from math import floor, isfinite, log10
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vanishing import ClassVanishingFeatures, VanishingIdeal
+from vanishing.app.cli import models
 from vanishing.app.cli.console import (
     MOST_LINES,
+    MOST_NAMED,
     DataError,
     ModelError,
     bar,
+    fit_width,
     list_some,
     make_table,
     out,
@@ -22,24 +28,11 @@ from vanishing.app.cli.console import (
     track,
     working,
 )
-from vanishing.app.cli.models import (
-    anomaly_scores,
-    choose_ideal,
-    coordinate_names,
-    core,
-    evaluate_rows,
-    feature_names,
-    ideals_of,
-    is_detector,
-    kind_of,
-    library_errors,
-    nothing_vanishes,
-    preprocess,
-    preprocessing,
-    threshold_of,
-)
-from vanishing.app.cli.tables import place_of
+from vanishing.app.cli.options import Reading
+from vanishing.app.cli.tables import PIPE, choose, open_input, place_of, table_errors, tell
 from vanishing.app.wording import (
+    MOST_IN_FULL,
+    MOST_SHOWN_COLUMNS,
     MOST_WRITTEN_TERMS,
     TOGETHER,
     count_things,
@@ -50,11 +43,13 @@ from vanishing.app.wording import (
     take_terms,
 )
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.csv_files import Stray
+from vanishing.data.source import have_lost_digits
 from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import ASCII, UNICODE, Sum, exact_number, plain_symbol
+from vanishing.equations.text import ASCII, UNICODE, Sum, exact_number, plain_symbol, significant
 from vanishing.ideal import find_smallest_extent
 from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.monomials import count
@@ -151,12 +146,12 @@ class Written(NamedTuple):
 
 def carry_back(model: Any, key: str) -> Written:
     """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
-    ideal = ideals_of(model)[key]
-    as_it_is = Written(ideal, *coordinate_names(model, key))
-    steps = preprocessing(model)
-    if steps is None or coordinate_names(core(model), key)[1]:
+    ideal = models.ideals_of(model)[key]
+    as_it_is = Written(ideal, *models.coordinate_names(model, key))
+    steps = models.preprocessing(model)
+    if steps is None or models.coordinate_names(models.core(model), key)[1]:
         return as_it_is
-    names = feature_names(model)
+    names = models.feature_names(model)
     if count(len(names), len(ideal.basis_.blocks)) > MOST_LISTED_TERMS:
         return as_it_is
     try:
@@ -177,8 +172,8 @@ def carry_back(model: Any, key: str) -> Written:
 def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
     """Return what a model that was fitted to a table is, for JSON."""
     record: dict[str, Any] = {
-        "model": kind_of(model),
-        "features": feature_names(model),
+        "model": models.kind_of(model),
+        "features": models.feature_names(model),
         "ideals": {
             key: {
                 "equations": ideal.basis_.count(),
@@ -186,12 +181,12 @@ def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
                 "extents": ideal.extents_,
                 "stop_reason": ideal.stop_reason_,
             }
-            for key, ideal in ideals_of(model).items()
+            for key, ideal in models.ideals_of(model).items()
         },
     }
-    if is_detector(model):
-        return record | {"threshold": threshold_of(model)}
-    if not isinstance(core(model), VanishingIdeal):
+    if models.is_detector(model):
+        return record | {"threshold": models.threshold_of(model)}
+    if not isinstance(models.core(model), VanishingIdeal):
         return record
     ideal, names, _ = carry_back(model, "0")
     tidied = None if raw else tidy_equations(ideal, table.values, names, mix=True)
@@ -218,19 +213,19 @@ def noise_text(ideal: VanishingIdeal) -> str:
 def describe_model(model: Any, table: Table, *, raw: bool) -> None:
     """Say what is in a model that was fitted to a table, and show its first equations."""
     say(headline(model))
-    if is_detector(model):
-        for line in getattr(core(model), "chosen_", []):
+    if models.is_detector(model):
+        for line in getattr(models.core(model), "chosen_", []):
             say(f"  {line}")
-        say(f"rows with a score above {threshold_of(model):.4g} are called anomalous")
+        say(f"rows with a score above {models.threshold_of(model):.4g} are called anomalous")
         return
     show_equations(model, None, terms=MOST_WRITTEN_TERMS, table=None if raw else table, mix=True)
 
 
 def headline(model: Any) -> str:
     """Return one line about a model."""
-    names = feature_names(model)
-    found = [ideal.basis_.count() for ideal in ideals_of(model).values()]
-    what = f"{kind_of(model)}: {count_things(sum(found), 'equation')}"
+    names = models.feature_names(model)
+    found = [ideal.basis_.count() for ideal in models.ideals_of(model).values()]
+    what = f"{models.kind_of(model)}: {count_things(sum(found), 'equation')}"
     if len(found) > 1:
         what += f" of {len(found)} ideals"
     return f"{what} in {count_things(len(names), 'column')} ({list_some(names)})"
@@ -250,9 +245,9 @@ def show_equations(
     With the data they are written as short as its noise allows; with ``mix``, equivalent ones that
     are still shorter.
     """
-    of_classes = isinstance(core(model), ClassVanishingFeatures)
-    ideals = ideals_of(model)
-    for key in ideals if name is None and of_classes else [choose_ideal(model, name)[0]]:
+    of_classes = isinstance(models.core(model), ClassVanishingFeatures)
+    ideals = models.ideals_of(model)
+    for key in ideals if name is None and of_classes else [models.choose_ideal(model, name)[0]]:
         ideal, names, meaning = carry_back(model, key)
         if len(ideals) > 1:
             say(f"ideal {key}" + (f", {meaning}" if meaning else "") + ":")
@@ -260,7 +255,7 @@ def show_equations(
             say(f"{meaning}:")
         n_vanishing = ideal.basis_.count()
         if not n_vanishing:
-            say(f"  {nothing_vanishes(find_smallest_extent(ideal), ideal.tol)}")
+            say(f"  {models.nothing_vanishes(find_smallest_extent(ideal), ideal.tol)}")
             continue
         if ideal.noise_ is not None:
             say(noise_text(ideal))
@@ -288,7 +283,7 @@ def show_equations(
 
 def show_spectrum(model: Any, name: str | None) -> None:
     """Print the extents of all degrees as bars, on a logarithmic scale."""
-    key, ideal = choose_ideal(model, name)
+    key, ideal = models.choose_ideal(model, name)
     spectra = [trace.spectrum for trace in ideal.trace_]
     positive = np.concatenate([np.asarray(each)[np.asarray(each) > 0] for each in spectra])
     if not positive.size:
@@ -307,7 +302,7 @@ def show_spectrum(model: Any, name: str | None) -> None:
 
 def show_basis(model: Any, name: str | None) -> None:
     """Print what happened at each degree."""
-    key, ideal = choose_ideal(model, name)
+    key, ideal = models.choose_ideal(model, name)
     columns = ["degree", "candidates", "vanishing", "nonvanishing", "dropped", "cut"]
     if any(trace.undecided for trace in ideal.trace_):
         columns.append("undecided")
@@ -341,8 +336,8 @@ class Findings:
 
 def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> Findings:
     """Score all rows, and explain the most anomalous ones."""
-    scores = anomaly_scores(detector, table)
-    threshold = threshold_of(detector)
+    scores = models.anomaly_scores(detector, table)
+    threshold = models.threshold_of(detector)
     anomalous = scores > threshold
     order = np.argsort(-scores, kind="stable")
     worst = order[: min(top, int(anomalous.sum()))]
@@ -363,9 +358,9 @@ def find(detector: Any, table: Table, known: BoolArray | None, *, top: int) -> F
 def explain_row(detector: Any, table: Table, index: int, *, n_equations: int = 5) -> Any:
     """Explain one row; None where its score is not finite."""
     row = table.keep(np.array([index]))
-    if not np.isfinite(anomaly_scores(detector, row))[0]:
+    if not np.isfinite(models.anomaly_scores(detector, row))[0]:
         return None
-    with library_errors(f"{table.where}, row {table.row_name(index)}"):
+    with models.library_errors(f"{table.where}, row {table.row_name(index)}"):
         return detector.explain(row.for_model, n_equations=n_equations)[0]
 
 
@@ -431,7 +426,7 @@ TOLD = ("part", "index", "degree", "value", "usual", "typical", "times_typical")
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
-    record: dict[str, Any] = {**place_of(table, index), "threshold": threshold_of(detector)}
+    record: dict[str, Any] = {**place_of(table, index), "threshold": models.threshold_of(detector)}
     if why is None:
         return record | {"score": None, "features": [], "equations": []}
     return record | {
@@ -469,7 +464,7 @@ def show_explanation(
     Unless ``raw``, equations are written as short as the noise of normal rows allows: those of
     ``normal``, or of the table itself.
     """
-    name, threshold = table.row_name(index), threshold_of(detector)
+    name, threshold = table.row_name(index), models.threshold_of(detector)
     if why is None:
         say(f"row {name}: too far from normal data to be explained")
         return
@@ -480,7 +475,7 @@ def show_explanation(
         return
     say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
     out().print(explanation_table(why, n_features))
-    constants = core(detector).anomaly_score_.constants
+    constants = models.core(detector).anomaly_score_.constants
     if constants is not None:
         broken = constants.constant & (why.attribution != 0) & why.changed
         for j in np.flatnonzero(broken):
@@ -522,11 +517,11 @@ def _draw_bars(values: FloatArray, chosen: IntArray, width: int = 20) -> list[st
 
 def _tidied(detector: Any, table: Table) -> list[TidyEquation]:
     """Return rounded equations of a detector that is one ideal, where there are rows enough."""
-    ideal, names, meaning = carry_back(detector, choose_ideal(detector, None)[0])
+    ideal, names, meaning = carry_back(detector, models.choose_ideal(detector, None)[0])
     n_terms = count(ideal.basis_.n_features, len(ideal.basis_.blocks))
-    if meaning or len(ideals_of(detector)) > 1 or not have_enough_rows(len(table), n_terms):
+    if meaning or len(models.ideals_of(detector)) > 1 or not have_enough_rows(len(table), n_terms):
         return []
-    usual = table.keep(anomaly_scores(detector, table) <= threshold_of(detector))
+    usual = table.keep(models.anomaly_scores(detector, table) <= models.threshold_of(detector))
     if not have_enough_rows(len(usual), n_terms):
         return []
     return tidy_equations(ideal, usual.values, names) or []
@@ -540,12 +535,12 @@ def show_values(
     An ideal knows the extents of its equations and nothing else of its data, so there is no
     attribution to features.
     """
-    ideal = core(model)
+    ideal = models.core(model)
     shown_ideal, names, meaning = carry_back(model, "0")
     row = table.keep(np.array([index]))
     extents = ideal.extents_
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        values = ideal.transform(preprocess(model, row.for_model), output="signed")[0]
+        values = ideal.transform(models.preprocess(model, row.for_model), output="signed")[0]
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
     labels = ideal.get_feature_names_out()
@@ -574,8 +569,10 @@ def show_values(
     tidied: list[TidyEquation] = []
     n_terms = count(shown_ideal.basis_.n_features, len(shown_ideal.basis_.blocks))
     if not raw and not meaning and len(table) > n_terms:
-        off = evaluate_rows(
-            table, lambda some: ideal.transform(preprocess(model, some), output="abs"), "evaluating"
+        off = models.evaluate_rows(
+            table,
+            lambda some: ideal.transform(models.preprocess(model, some), output="abs"),
+            "evaluating",
         )
         # Rows that are not outliers of any equation, rounding errors aside.
         sound = table.keep((off <= OUTLYING * extents + SAME).all(axis=1))
@@ -599,3 +596,281 @@ def show_values(
 def _plain_minus(text: str) -> str:
     """Return a text with a sign that every terminal has."""
     return text.replace("\u2212", "-")
+
+
+# --- What is known of a table ---------------------------------------------------------------------
+
+#: What equations of the degrees that are counted look like.
+EXAMPLES = {1: "a = b + c", 2: "a = b*c", 3: "a = b*c^2", 4: "a = b*c^3"}
+#: Kind of a column whose numbers differ in digits that floating-point numbers do not have.
+ROUNDED = "too many digits"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    The kind is "number", "whole number", "yes-no", "constant", "too many digits", "text", "date" or
+    "empty"; ``missing`` is a share, ``different_values`` the number of different texts or dates,
+    and ``is_unique`` says that all of these differ, so that they can name the rows.
+    """
+
+    name: str
+    kind: str
+    missing: float
+    low: float | str | None = None
+    high: float | str | None = None
+    spread: float | None = None
+    different_values: int | None = None
+    is_unique: bool = False
+    unit: str | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether numbers are missing from most rows."""
+        return self.different_values is None and self.missing > 0.5
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``vanishing info`` says of a table.
+
+    ``n_complete`` rows have no missing number in columns that are not sparse; ``duplicates`` are
+    names of columns that hold the same numbers.
+    """
+
+    path: str
+    where: str
+    n_rows: int
+    n_complete: int
+    columns: list[Column]
+    duplicates: list[list[str]]
+    strays: Sequence[Stray] = ()
+
+    @property
+    def numeric(self) -> list[Column]:
+        """The columns of numbers that vary."""
+        return [column for column in self.columns if column.spread and not column.is_sparse]
+
+    @property
+    def switches(self) -> list[str]:
+        """Names of the columns of zeros and ones."""
+        return [column.name for column in self.numeric if column.kind == "yes-no"]
+
+    @property
+    def orders(self) -> float:
+        """Orders of magnitude between the smallest and the largest spread."""
+        spreads = [column.spread for column in self.numeric if column.spread]
+        return log10(max(spreads) / min(spreads)) if spreads else 0.0
+
+    @property
+    def n_terms(self) -> dict[int, int]:
+        """Number of terms that a polynomial of the columns has, for each degree."""
+        return {degree: count(len(self.numeric), degree) for degree in EXAMPLES}
+
+
+def describe_table(path: str, reading: Reading) -> Description:
+    """Read a table of any columns, and describe them."""
+    with working(f"reading {path}"), table_errors():
+        opened = open_input(path, reading)
+        chosen = choose(opened, reading)
+        features, aside = opened.set_texts_aside(chosen.features)
+        values = opened.numbers(features) if features else None
+        tell(opened, opened.number_notes(chosen.features))
+        texts = [j for j in chosen.features if j not in features]
+        reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
+        units = {j: form.unit for j, form in opened.find_formats(features).items()}
+        columns = []
+        for j in chosen.features:
+            name = opened.shown_names[j]
+            if values is None or j in reasons:
+                kind = reasons[j].partition(",")[0]
+                described = _describe_texts(name, kind, opened.texts(j).tolist())
+            else:
+                numbers = values[:, features.index(j)]
+                described = _describe_numbers(name, numbers)
+                if have_lost_digits(numbers[:, None])[0]:
+                    n_cells = len(set(opened.texts(j).tolist()))
+                    if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
+                        described = replace(described, kind=ROUNDED, spread=None)
+            columns.append(replace(described, unit=units.get(j) or None))
+        n_rows = len(opened.texts(texts[0])) if values is None else len(values)
+    if values is None:
+        return Description(path, opened.where, n_rows, n_rows, columns, [])
+    finite = np.isfinite(values)
+    n_complete = int(finite[:, finite.mean(axis=0) >= 0.5].all(axis=1).sum())
+    # Columns that hold the same numbers and lack the same cells; constants do not count.
+    same: dict[bytes, list[str]] = {}
+    for j, column, known in zip(features, values.T, finite.T, strict=True):
+        if known.any() and column[known].min() < column[known].max():
+            # -0 is the same number as 0, and a gap is a gap.
+            key = np.where(np.isnan(column), np.nan, column + 0.0).tobytes()
+            same.setdefault(key, []).append(opened.shown_names[j])
+    duplicates = [names for names in same.values() if len(names) > 1]
+    strays = opened.find_strays(features)
+    return Description(path, opened.where, n_rows, n_complete, columns, duplicates, strays)
+
+
+def _describe_texts(name: str, kind: str, cells: list[str]) -> Column:
+    different = set(cells) - {""}
+    is_date = kind == "date" and different  # written so that their order is that of texts
+    return Column(
+        name,
+        kind,
+        cells.count("") / max(len(cells), 1),
+        min(different) if is_date else None,
+        max(different) if is_date else None,
+        different_values=len(different),
+        is_unique=len(different) == len(cells),
+    )
+
+
+def _describe_numbers(name: str, values: FloatArray) -> Column:
+    known = values[np.isfinite(values)]
+    missing = 1 - len(known) / max(len(values), 1)
+    if not len(known):
+        return Column(name, "empty", missing)
+    low, high = float(known.min()), float(known.max())
+    kind = "number"
+    if low == high:
+        kind = "constant"
+    elif set(np.unique(known).tolist()) == {0.0, 1.0}:
+        kind = "yes-no"
+    elif np.array_equal(known, np.round(known)):
+        kind = "whole number"
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = 0.0 if low == high else float(np.std(known))
+    return Column(name, kind, missing, low, high, spread if isfinite(spread) else None)
+
+
+# --- What is said about it ------------------------------------------------------------------------
+
+
+def suggest(found: Description) -> list[tuple[str, str]]:
+    """Return commands to run on a table, and what each does."""
+    if len(found.numeric) < 2:
+        return []
+    table = "table.csv" if found.path == PIPE else shlex.quote(found.path)
+    names = [column.name for column in found.columns if column.is_unique]
+    id_option = f" --id {shlex.quote(names[0])}" if names else ""
+    drop = f" --drop {shlex.quote(','.join(found.switches))}" if found.switches else ""
+    suggested = [
+        (f"vanishing laws {table}", "equations that the columns obey"),
+        (f"vanishing check {table}{id_option}", "cells that break them"),
+        (f"vanishing detect {table}{id_option}", "rows unlike the others"),
+        (f"vanishing fit {table}{drop}", "a model of all equations"),
+    ]
+    return suggested if found.n_complete else suggested[:2]
+
+
+def remarks(found: Description) -> list[str]:
+    """Return sentences about typos, units, duplicates, missing cells and the number of rows."""
+    from vanishing.laws.laws import FEWEST_EXACT_ROWS  # other commands need no laws
+
+    said = [
+        f"Row {each.row}, {each.column}: {each.text!r} is not a number and is treated as missing."
+        for each in found.strays[:MOST_NAMED]
+    ]
+    if len(found.strays) > MOST_NAMED:
+        said.append(f"{len(found.strays) - MOST_NAMED} more cells are not numbers.")
+    if found.orders >= 1:
+        said.append("The columns differ in size. That is fine: each is scaled first.")
+    if rounded := [column.name for column in found.columns if column.kind == ROUNDED]:
+        said.append(
+            f"The numbers of {' and '.join(map(repr, rounded))} differ in digits that "
+            "floating-point numbers do not have; subtract a constant from them."
+        )
+    for same in found.duplicates:
+        first, *others = map(repr, same)
+        said.append(f"{' and '.join(others)} duplicate{'s' * (len(others) == 1)} {first}.")
+    if found.switches:
+        names = " and ".join(map(repr, found.switches))
+        said.append(f"Leave the yes-no column{'s' * (len(found.switches) > 1)} {names} out of fit.")
+    if sparse := [column.name for column in found.columns if column.is_sparse]:
+        said.append(
+            f"Most of {' and '.join(map(repr, sparse))} is missing; such columns are left out."
+        )
+    if found.n_complete < found.n_rows:
+        n_missing = found.n_rows - found.n_complete
+        said.append(
+            f"Numbers are missing from {n_missing} of {found.n_rows} rows: check fills in those "
+            "that the laws determine, the other commands leave the rows out."
+        )
+    if not found.numeric:
+        said.append("No column has numbers that vary, so there is no equation to find.")
+        return said
+    n_rows = found.n_complete
+    enough = [each for each, n_terms in found.n_terms.items() if have_enough_rows(n_rows, n_terms)]
+    rows = f"{count_things(n_rows, 'complete row')} {'is' if n_rows == 1 else 'are'}"
+    if n_rows < FEWEST_EXACT_ROWS:
+        said.append(f"{rows} too few to find equations; at least {FEWEST_EXACT_ROWS} are needed.")
+    elif not enough:
+        columns = count_things(len(found.numeric), "column")
+        said.append(
+            f"{rows} too few to fit all equations of {columns} (fit), but enough to look for short "
+            "ones (laws, check)."
+        )
+    else:
+        degree = max(enough)
+        said.append(
+            f"{rows} enough to fit equations up to degree {degree}, such as {EXAMPLES[degree]}."
+        )
+    return said
+
+
+def show_description(found: Description) -> None:
+    """Print a table of the columns, what there is to say, and what to run."""
+    kinds = Counter(column.kind for column in found.columns)
+    listed = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
+    size = f"{count_things(found.n_rows, 'row')}, {count_things(len(found.columns), 'column')}"
+    say(f"{found.where}: {size}")
+    titles = ("column", "kind", "from", "to", "spread", "missing")
+    rows = [_row(column) for column in found.columns[:MOST_SHOWN_COLUMNS]]
+    out().print(make_table(titles, rows, left=("column", "kind"), unbroken=titles[1:]))
+    if (n_left := len(found.columns) - MOST_SHOWN_COLUMNS) > 0:
+        say(f"... and {n_left} more ({listed}); --json lists them all")
+    say()
+    for sentence in remarks(found):
+        say(fit_width(sentence))
+    if suggested := suggest(found):
+        say("\ntry:")
+        width = max(len(command) for command, _ in suggested)
+        for command, what in suggested:
+            say(f"  {command:{width}}   # {what}")
+
+
+def _row(column: Column) -> tuple[str, ...]:
+    missing = f"{100 * column.missing:.{1 if 10 * column.missing < 1 else 0}f} %"
+    kind = f"{column.kind}, {column.unit}" if column.unit else column.kind
+    if column.different_values is not None:
+        kind += f", {column.different_values} different"
+    low, high = map(_short, (column.low, column.high))
+    spread = significant(column.spread, 3).replace("\u2212", "-") if column.spread else ""
+    return column.name, kind, low, high, spread, missing if column.missing else ""
+
+
+def _short(value: float | str | None) -> str:
+    """Write a date as it is, whole numbers in full, and others with five digits."""
+    if value is None or isinstance(value, str):
+        return (value or "")[: len("2026-01-31")]
+    if value == round(value) and abs(value) < MOST_IN_FULL:
+        return str(int(value))
+    # At least two decimals of what is written without a power of ten.
+    digits = max(5, floor(log10(abs(value))) + 3) if abs(value) < MOST_IN_FULL else 5
+    return significant(value, digits).replace("\u2212", "-")
+
+
+def description_record(found: Description) -> dict[str, Any]:
+    """Return a description, for JSON."""
+    return {
+        "table": found.where,
+        "rows": found.n_rows,
+        "complete_rows": found.n_complete,
+        "columns": [asdict(column) for column in found.columns],
+        "orders_of_magnitude": found.orders,
+        "duplicates": found.duplicates,
+        "not_numbers": [each._asdict() for each in found.strays],
+        "terms": {str(degree): n for degree, n in found.n_terms.items()},
+        "remarks": remarks(found),
+        "commands": [command for command, _ in suggest(found)],
+    }

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
+from vanishing.app.report import page
 from vanishing.app.report.charts import (
     BINS,
     CHART,
@@ -29,26 +30,6 @@ from vanishing.app.report.equations import (
     Formulas,
     equations_section,
     spectrum_section,
-)
-from vanishing.app.report.page import (
-    FOLDED,
-    LARGE_LISTED,
-    LISTED,
-    check_folder,
-    describe_model,
-    figure,
-    fold,
-    fold_rest,
-    format_score,
-    list_facts,
-    make_table,
-    raise_power,
-    summarize_columns,
-    take_row_names,
-    take_rows,
-    write_change,
-    write_note,
-    write_page,
 )
 from vanishing.app.wording import (
     NAMED,
@@ -127,7 +108,7 @@ def check_given(
             f"{type(detector).__name__}"
         )
     check_is_fitted(detector)
-    table = take_rows(detector, X)
+    table = page.take_rows(detector, X)
     n_rows = len(table)
     found = detector.score_samples(X) if scores is None else scores
     normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
@@ -137,7 +118,7 @@ def check_given(
         )
     kinds, one_class = _check_labels(labels, n_rows)
     names = tuple(get_feature_names(detector, feature_names))
-    train_table = None if train is None else take_rows(detector, train)
+    train_table = None if train is None else page.take_rows(detector, train)
     return Given(
         detector=detector,
         X=table,
@@ -145,7 +126,7 @@ def check_given(
         anomalous=normality < detector.offset_,
         labels=kinds,
         one_class=one_class,
-        ids=take_row_names(ids, X, n_rows),
+        ids=page.take_row_names(ids, X, n_rows),
         names=names,
         train=train_table,
         train_scores=None if train is None else -move_to_host(detector.score_samples(train)),
@@ -269,7 +250,7 @@ def write_report(
     >>> "Two rows" in page.read_text(encoding="utf-8")
     True
     """
-    check_folder(path)
+    page.check_folder(path)
     given = check_given(
         detector, X, scores=scores, labels=labels, ids=ids, feature_names=feature_names, train=train
     )
@@ -280,9 +261,9 @@ def write_report(
     anomalies = anomalies_section(given, explained, note, formulas)
     equations = equations_section(parts, formulas, unit, list(explained.values()))
     details = [
-        fold("Spectrum", *spectrum_section(parts)),
-        fold("What was fitted", _describe_fit(given)),
-        fold("Parameters and versions", *describe_model(given.detector)),
+        page.fold("Spectrum", *spectrum_section(parts)),
+        page.fold("What was fitted", _describe_fit(given)),
+        page.fold("Parameters and versions", *page.describe_model(given.detector)),
     ]
     n_rows, n_columns = given.X.shape
     n_anomalous = int(given.anomalous.sum())
@@ -291,7 +272,7 @@ def write_report(
         (f"{n_rows:,}", unit if n_rows == 1 else f"{unit}s"),
         (f"{n_columns:,}", given.pixels_or_columns),
         (f"{n_anomalous:,}", f"anomalous ({share})"),
-        (format_score(given.threshold), "threshold on the score"),
+        (page.format_score(given.threshold), "threshold on the score"),
     ]
     if given.labels is not None:
         figures.append((f"{int(given.labels.sum()):,}", "labelled anomalies"))
@@ -303,7 +284,9 @@ def write_report(
         ("details", "Details", details),
     ]
     lead, model = _headline(given, explained), type(detector).__name__
-    write_page(path, title or "Anomaly report", lead, figures, sections, model=model, notes=notes)
+    page.write_page(
+        path, title or "Anomaly report", lead, figures, sections, model=model, notes=notes
+    )
 
 
 def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
@@ -313,11 +296,11 @@ def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
     words += "is anomalous." if n_anomalous == 1 else "are anomalous."
     worst = given.order[0]
     if not n_anomalous:
-        score = format_score(float(given.scores[worst]))
+        score = page.format_score(float(given.scores[worst]))
         return f"{words} The highest score is {score} ({unit} {given.ids[worst]})."
     words += f" The most anomalous is {unit} {given.ids[worst]}"
     if given.image_shape is None and worst in explained:
-        return f"{words}: {describe_fix(explained[worst], raise_power)}"
+        return f"{words}: {describe_fix(explained[worst], page.raise_power)}"
     return f"{words}."
 
 
@@ -340,7 +323,7 @@ def _data_section(given: Given) -> list[Element]:
         words = f"{count_things(len(given.X), 'image')} of {size} pixels."
         return [element("p", words), summary_images(given.X, given.image_shape)]
     moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
-    return summarize_columns(given.X, given.names, given.train, moved)
+    return page.summarize_columns(given.X, given.names, given.train, moved)
 
 
 def _describe_fit(given: Given) -> Element:
@@ -351,7 +334,7 @@ def _describe_fit(given: Given) -> Element:
     ]
     for place, words in enumerate(getattr(given.detector, "chosen_", ()), start=1):
         facts.append((f"part {place}", " ".join(str(words).split())))
-    return list_facts("What was fitted", facts)
+    return page.list_facts("What was fitted", facts)
 
 
 # --- The anomalous rows: a ranked list, a sentence about each, and why ----------------------------
@@ -382,7 +365,7 @@ def anomalies_section(
     Explanations are by row; the note says which rows have one.
     """
     anomalous = [row for row in given.order if given.anomalous[row]]
-    others = [row for row in given.order if not given.anomalous[row]][:LISTED]
+    others = [row for row in given.order if not given.anomalous[row]][: page.LISTED]
     unit = given.unit
     found: list[Element] = []
     if not anomalous:
@@ -390,7 +373,7 @@ def anomalies_section(
     caption = f"{count_things(len(anomalous), f'anomalous {unit}')}, highest score first"
     detailed, how_to_read = anomalous, HOW_TO_READ_IMAGES
     if given.image_shape is None:  # pictures of images say more than a list
-        found += fold_rest(
+        found += page.fold_rest(
             anomalous, lambda rows, _: _list_rows(given, explained, rows, caption), unit
         )
         detailed, how_to_read = [row for row in anomalous if row in explained], HOW_TO_READ_ROWS
@@ -403,13 +386,13 @@ def anomalies_section(
 
     if detailed:
         found.append(element("p", how_to_read))
-        found += fold_rest(detailed, show_cards, unit, is_large=True)
+        found += page.fold_rest(detailed, show_cards, unit, is_large=True)
     if note:
-        found.append(write_note(note))
+        found.append(page.write_note(note))
     if others:
         words = f"The {count_things(len(others), unit)} just below the threshold"
         below = _list_rows(given, explained, others, words)
-        found.append(element("div", below) if not anomalous else fold(words, below))
+        found.append(element("div", below) if not anomalous else page.fold(words, below))
     return found
 
 
@@ -417,7 +400,7 @@ def explain_anomalies(
     given: Given, callback: Callable[[float], object] | None = None
 ) -> tuple[dict[int, Explanation], str]:
     """Explain anomalous rows until time is up; say in words what is left."""
-    rows = [row for row in given.order if given.anomalous[row]][: LISTED + FOLDED]
+    rows = [row for row in given.order if given.anomalous[row]][: page.LISTED + page.FOLDED]
     if not rows:
         return {}, ""
     started = time.perf_counter()
@@ -482,16 +465,16 @@ def _list_rows(given: Given, explained: Explanations, rows: Sequence[int], capti
     for row in rows:
         score = float(given.scores[row])
         bar = _draw_bar(score / largest, "more" if given.anomalous[row] else "rest")
-        cells: list[object] = [given.ids[row], format_score(score), bar]
+        cells: list[object] = [given.ids[row], page.format_score(score), bar]
         if row in explained:
             changes = list_changes(explained[row])
-            cells.append([write_change(*each) for each in changes] or TOGETHER)
+            cells.append([page.write_change(*each) for each in changes] or TOGETHER)
         elif has_fixes:
             cells.append("–")
         if given.labels is not None:
             cells.append("anomaly" if given.labels[row] else "normal")
         lines.append(cells)
-    return make_table(titles, lines, kinds, caption=caption, class_="ranked")
+    return page.make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
 
 def _draw_bar(share: float, kind: str) -> Element:
@@ -504,9 +487,9 @@ def _card(
     given: Given, row: int, explanation: Explanation | None, formulas: Sequence[Formulas]
 ) -> Element:
     is_fixed = explanation is not None and explanation.attribution.any()
-    score = f"score {format_score(float(given.scores[row]))}"
+    score = f"score {page.format_score(float(given.scores[row]))}"
     if is_fixed:
-        score += f", {format_score(explanation.counterfactual_score)} when fixed"
+        score += f", {page.format_score(explanation.counterfactual_score)} when fixed"
     if given.labels is not None:
         score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
     head = element(
@@ -521,11 +504,11 @@ def _card(
         )
         return element("article", head, pictures)
     assert explanation is not None
-    bars = explanation.bars(LARGE_LISTED, "column")
+    bars = explanation.bars(page.LARGE_LISTED, "column")
     return element(
         "article",
         head,
-        element("p", describe_fix(explanation, raise_power)),
+        element("p", describe_fix(explanation, page.raise_power)),
         _table_of_bars(bars, given.ids[row]) if sum(not bar.is_rest for bar in bars) > 1 else None,
         _fold_equations(explanation, formulas),
     )
@@ -536,10 +519,10 @@ def _table_of_bars(bars: Sequence[Bar], row: str) -> Element:
     rows = []
     for bar in bars:
         kind = "rest" if bar.is_rest else "more" if bar.attribution > 0 else "less"
-        change = " → ".join(map(raise_power, bar.change.split(" → ")))
+        change = " → ".join(map(page.raise_power, bar.change.split(" → ")))
         drawn = _draw_bar(abs(bar.attribution) / largest, kind)
         rows.append([bar.name, change, drawn, bar.written])
-    return make_table(
+    return page.make_table(
         ["column", "value → typical value", "adds to the score", "points"],
         rows,
         [None, "change", "wide", "number"],
@@ -557,20 +540,22 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
     for equation in explanation.equations:
         part, cluster = equation.ideal
         formula = formulas[part].formula(cluster, equation.index)
-        times = f"{raise_power(significant(equation.times_typical, 3))} times as far off as usual"
+        times = (
+            f"{page.raise_power(significant(equation.times_typical, 3))} times as far off as usual"
+        )
         words = f"{equation.part}, degree {equation.degree}: {times}"
         written = None if formula is None else formula.element
         in_columns = formulas[part].in_columns and list_changes(explanation)
         solved = formula.solve_for(column, explanation.sample) if formula and in_columns else None
         if solved is not None:
             written, value = solved
-            has, fix = map(raise_power, changed_number(here, value))
+            has, fix = map(page.raise_power, changed_number(here, value))
             words = f"{name} is {has}, this gives {fix}: {times}"
         items.append(element("li", written, element("span", words, class_="note")))
     if not items:
         return None
     words = "equation that it breaks" if len(items) == 1 else "equations that it breaks most"
-    return fold(f"The {words}", element("ul", items, class_="equations"))
+    return page.fold(f"The {words}", element("ul", items, class_="equations"))
 
 
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
@@ -638,9 +623,10 @@ def _measure_area(ranks: IntArray, labels: BoolArray) -> tuple[float, tuple[floa
 
 def scores_section(given: Given) -> list[Element]:
     """Return the histogram and, with labels, the curves."""
+    threshold = page.format_score(given.threshold)
     words = (
-        f"Larger scores are more anomalous. Above the threshold of {format_score(given.threshold)} "
-        f"{given.unit}s are called anomalies."
+        f"Larger scores are more anomalous. Above the threshold of {threshold} {given.unit}s are "
+        "called anomalies."
     )
     views = given.detector.anomaly_score_.views
     if any(view.capacity is not None for view in views):
@@ -679,7 +665,7 @@ def scores_section(given: Given) -> list[Element]:
         )
         found += [element("p", words), element("div", roc, precision_recall, class_="charts")]
     elif given.one_class:
-        found.append(write_note("All labels are the same, so there is no ROC curve."))
+        found.append(page.write_note("All labels are the same, so there is no ROC curve."))
     return found
 
 
@@ -701,14 +687,14 @@ def _histogram(given: Given) -> Element:
     for kind, words in legend:
         key = element("span", class_=f"key {kind}", aria_hidden="true")
         caption.append(element("span", key, f" {words} ", class_="named"))
-    largest = format_score(float(given.scores.max()))
+    largest = page.format_score(float(given.scores.max()))
     if beyond := int(np.sum(given.scores > high)):
         are = "a larger score is" if beyond == 1 else "larger scores are"
         caption.append(
             f" {count_things(beyond, given.unit)} with {are} in the last bar (largest: {largest})."
         )
     most = float(max(1, counts[0].max()))
-    threshold = format_score(given.threshold)
+    threshold = page.format_score(given.threshold)
 
     def paint(ax: Any) -> None:
         # Anomalies stand on top of normal rows: the whole is drawn first.
@@ -723,12 +709,13 @@ def _histogram(given: Given) -> Element:
             mark_place(ax, given.threshold, f"threshold {threshold}")
 
     label = (
-        f"Histogram of the anomaly scores of {count_things(len(given.scores), given.unit)}: median "
-        f"{format_score(float(np.median(given.scores)))}, largest {largest}, threshold {threshold}"
+        f"Histogram of the anomaly scores of {count_things(len(given.scores), given.unit)}: "
+        f"median {page.format_score(float(np.median(given.scores)))}, largest {largest}, "
+        f"threshold {threshold}"
     )
     charts = [draw_chart(paint, label, size=size) for size in (CHART, WIDE_CHART)]
     charts[1].set("class", "wide")
-    return figure(element("div", charts, class_="either"), caption)
+    return page.figure(element("div", charts, class_="either"), caption)
 
 
 def _range(given: Given) -> tuple[float, float]:
@@ -758,4 +745,4 @@ def _draw_curve(
         name_axes(ax, *names)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
-    return figure(draw_chart(paint, words), f"{words}; dashed: chance")
+    return page.figure(draw_chart(paint, words), f"{words}; dashed: chance")

@@ -11,24 +11,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
+from vanishing.app.report import page
 from vanishing.app.report.charts import BINS, draw_chart, mark_place, name_axes
-from vanishing.app.report.page import (
-    LISTED,
-    check_folder,
-    describe_model,
-    figure,
-    fold,
-    fold_rest,
-    format_power,
-    list_formulas,
-    make_table,
-    raise_power,
-    summarize_columns,
-    take_row_names,
-    take_rows,
-    write_note,
-    write_page,
-)
 from vanishing.app.wording import (
     LONGEST_FORMULA_NAME,
     MOST_WRITTEN_TERMS,
@@ -102,7 +86,7 @@ def write_equations_report(
     >>> "A circle" in page.read_text(encoding="utf-8")
     True
     """
-    check_folder(path)
+    page.check_folder(path)
     ideal = model
     while isinstance(ideal, Pipeline):
         ideal = ideal.steps[-1][1]
@@ -111,9 +95,9 @@ def write_equations_report(
             "model must be a fitted VanishingIdeal or a Pipeline that ends in one, got "
             f"{type(ideal).__name__}"
         )
-    rows = take_rows(model, X)
+    rows = page.take_rows(model, X)
     names = tuple(get_feature_names(model, feature_names))
-    row_names = take_row_names(ids, X, len(rows))
+    row_names = page.take_row_names(ids, X, len(rows))
     tidied: list[TidyEquation] = []
     with suppress(ValueError):  # too many terms, or lost in rounding errors
         tidied = tidy(model, rows, names)
@@ -127,17 +111,20 @@ def write_equations_report(
     ]
     if ideal.noise_ is not None and ideal.noise_.degree is not None:
         share = 100 * float(ideal.noise_.share)
-        figures.append((f"{format_power(share, '.2g')}\u00a0%", "noise, of a column's spread"))
+        figures.append((f"{page.format_power(share, '.2g')}\u00a0%", "noise, of a column's spread"))
         lead += f" {as_sentence(str(ideal.noise_))}"
     sections = [("equations", "Equations", _list_equations(model, ideal, tidied, rows, names))]
     if n_found:
         sections.append(("rows", "Rows", _list_rows(model, ideal, tidied, rows, row_names)))
     details = [
-        fold("Spectrum", *draw_spectra({"the ideal": [ideal.trace_]})),
-        fold("Parameters and versions", *describe_model(model)),
+        page.fold("Spectrum", *draw_spectra({"the ideal": [ideal.trace_]})),
+        page.fold("Parameters and versions", *page.describe_model(model)),
     ]
-    sections += [("data", "Data", summarize_columns(rows, names)), ("details", "Details", details)]
-    write_page(path, title or "Equations", lead, figures, sections)
+    sections += [
+        ("data", "Data", page.summarize_columns(rows, names)),
+        ("details", "Details", details),
+    ]
+    page.write_page(path, title or "Equations", lead, figures, sections)
 
 
 def _list_equations(
@@ -175,9 +162,12 @@ def _list_equations(
             return [element("p", f"The equations are not written out: {error}.")]
         about = zip(written, ideal.extents_, ideal.basis_.degrees(), strict=True)
         for terms, extent, degree in about:
-            how = f"extent {format_power(extent, '.2g')}, degree {degree}"
+            how = f"extent {page.format_power(extent, '.2g')}, degree {degree}"
             items.append(_list_item(mathml_equation(terms, short, relation="≈ 0"), how))
-    return [element("p", words), *fold_rest(items, list_formulas, "equation", is_large=True)]
+    return [
+        element("p", words),
+        *page.fold_rest(items, page.list_formulas, "equation", is_large=True),
+    ]
 
 
 def _list_rows(
@@ -199,11 +189,14 @@ def _list_rows(
         times = np.abs(values) / np.maximum(typical, np.finfo(float).tiny)
     times = np.nan_to_num(times, nan=np.inf)
     lines = []
-    for i in np.argsort(-times.max(axis=1), kind="stable")[:LISTED]:
+    for i in np.argsort(-times.max(axis=1), kind="stable")[: page.LISTED]:
         k = int(times[i].argmax())
-        off, ratio = format_power(float(values[i, k]), ".4g"), format_power(times[i, k], ".3g")
+        off, ratio = (
+            page.format_power(float(values[i, k]), ".4g"),
+            page.format_power(times[i, k], ".3g"),
+        )
         lines.append((row_names[i], str(k + 1), off, ratio))
-    table = make_table(
+    table = page.make_table(
         ("row", "equation", "off by", "times typical"),
         lines,
         ("row-name", "number", "number", "number"),
@@ -214,7 +207,7 @@ def _list_rows(
         "A row that is off by many times the typical distance may be broken: vanishing check, or "
         "discover(X).check(X), finds the cell."
     )
-    return [table, write_note(words)]
+    return [table, page.write_note(words)]
 
 
 def _list_item(formula: Element | None, words: str) -> Element:
@@ -438,12 +431,12 @@ def equations_section(
         if place < MOST_PARTS
     ]
     if left := [each.name for each in parts[MOST_PARTS:]]:
-        others.append([write_note(f"Not listed: {join(left)}.")])
+        others.append([page.write_note(f"Not listed: {join(left)}.")])
     if unit == "row" and formulas[0].in_columns:
         words = f"The other parts: {join([each.name for each in parts[1:]])}"
-        return [*found, *first, *([fold(words, *others)] if others else [])]
+        return [*found, *first, *([page.fold(words, *others)] if others else [])]
     # Formulas of pixels, or of coordinates that nobody knows.
-    return [*found[:1], fold("The equations", *found[1:], first, *others)]
+    return [*found[:1], page.fold("The equations", *found[1:], first, *others)]
 
 
 def _list_broken(
@@ -461,7 +454,7 @@ def _list_broken(
             items.append(_list_item(formula.explicit(), words))
     if not items:
         return []
-    return [element("h3", f"Broken most by anomalous {unit}s"), list_formulas(items, 0)]
+    return [element("h3", f"Broken most by anomalous {unit}s"), page.list_formulas(items, 0)]
 
 
 def _list_part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[Element]:
@@ -477,12 +470,12 @@ def _list_part(part: Part, written: Formulas, *, seen: bool, unit: str) -> list[
         words += f", of {len(part.components):,} clusters of normal {unit}s"
 
     def show(chosen: Sequence[tuple[float, int, int]], start: int) -> Element:
-        return list_formulas([_item(part, written, *each[1:]) for each in chosen], start)
+        return page.list_formulas([_item(part, written, *each[1:]) for each in chosen], start)
 
     return [
         element("h3", part.name[:1].upper() + part.name[1:]),
-        write_note(f"{words}."),
-        *fold_rest(ranked, show, "equation", is_large=True, all_folded=not seen),
+        page.write_note(f"{words}."),
+        *page.fold_rest(ranked, show, "equation", is_large=True, all_folded=not seen),
     ]
 
 
@@ -493,7 +486,7 @@ def _item(part: Part, written: Formulas, cluster: int, index: int) -> Element:
         words += f", cluster {cluster + 1}"
     if formula is None:
         return _list_item(None, f"{words}: too large to be written out")
-    words = f"usually off by {raise_power(significant(formula.usual, 2))}, {words}"
+    words = f"usually off by {page.raise_power(significant(formula.usual, 2))}, {words}"
     if left_out := formula.terms.n_left_out:
         words += f", {count_things(left_out, 'smaller term')} left out"
     return _list_item(formula.explicit(), words)
@@ -507,7 +500,7 @@ def spectrum_section(parts: Sequence[Part]) -> list[Element]:
         {part.name: [each.ideal.trace_ for each in part.components] for part in parts[:MOST_PARTS]}
     )
     if left := [each.name for each in parts[MOST_PARTS:]]:
-        found.append(write_note(f"Not drawn: {join(left)}."))
+        found.append(page.write_note(f"Not drawn: {join(left)}."))
     return found
 
 
@@ -519,7 +512,7 @@ def draw_spectra(traces: Mapping[str, Sequence[Sequence[Any]]]) -> list[Element]
         "is an equation."
     )
     charts = [
-        figure(*_spectrum(name, steps))
+        page.figure(*_spectrum(name, steps))
         for name, several in traces.items()
         for degree in range(1, max(map(len, several)) + 1)
         if (steps := [step for trace in several for step in trace if step.degree == degree])
@@ -552,12 +545,12 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
         ax.set(xlim=(low, high), ylim=(0, 1.02 * max(1, (counts[0] + counts[1]).max())))
         name_axes(ax, "extent", "directions", counts=True)
         powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
-        ax.set_xticks(powers, [format_power(10.0**power, "g") for power in powers.tolist()])
+        ax.set_xticks(powers, [page.format_power(10.0**power, "g") for power in powers.tolist()])
         if len(drawn_tols) == 1:
-            mark_place(ax, drawn_tols[0], f"tolerance {format_power(tols[-1], '.3g')}")
+            mark_place(ax, drawn_tols[0], f"tolerance {page.format_power(tols[-1], '.3g')}")
         elif drawn_tols:
-            mark_place(ax, drawn_tols[0], f"tolerances {format_power(tols[0], '.2g')}")
-            mark_place(ax, drawn_tols[-1], f"to {format_power(tols[-1], '.2g')}")
+            mark_place(ax, drawn_tols[0], f"tolerances {page.format_power(tols[0], '.2g')}")
+            mark_place(ax, drawn_tols[-1], f"to {page.format_power(tols[-1], '.2g')}")
 
     n_infinite = sum(step.unbounded for step in steps)
     infinite = f", {n_infinite} of infinite extent" if n_infinite else ""
