@@ -240,6 +240,21 @@ def _lit(triangles: FloatArray, color: FloatArray, viewer: FloatArray) -> FloatA
     return np.asarray(np.where(tone < 0, color * (1 + tone), color + (1 - color) * tone))
 
 
+def finish_space(ax: Any, limits: Any) -> None:
+    """Set the box, and let it stand back."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+    if same_units(limits):
+        ax.set_box_aspect(np.ptp(limits, axis=1))
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+        axis.line.set_color(NEUTRAL)
+        # Matplotlib has no public name for the grid of one axis.
+        axis._axinfo["grid"].update(color="#E4E4E4", linewidth=0.6)  # noqa: SLF001
+        axis.set_major_locator(MaxNLocator(5))
+
+
 def _grid(
     limits: Any, resolution: int | None
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
@@ -410,15 +425,13 @@ class ZeroSetDisplay:
         """
         pyplot(f"{type(self).__name__}.plot")
         self._check(kind, sign_regions, resolution, ax)
-        limits, width = self.limits, WIDE_SIDE + LEGEND
+        limits = self.limits
         if ax is None and self._in_space:
-            # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
-            # would hide points on the near side of a surface.
-            ax = new_axes(1, (width, TALL_SIDE), projection="3d", computed_zorder=False)
+            ax = self._new_space()
         elif ax is None:
             across, up = np.ptp(limits, axis=1)
             share = float(up / across) if same_units(limits) else 1.0
-            ax = new_axes(1, (width, min(WIDE_SIDE * share, TALL_SIDE) + LABELS))
+            ax = new_axes(1, (WIDE_SIDE + LEGEND, min(WIDE_SIDE * share, TALL_SIDE) + LABELS))
         self.ax_, self.figure_ = ax, ax.figure
         self._draw_points()
         if self._in_space:
@@ -456,6 +469,11 @@ class ZeroSetDisplay:
                 f"ax must be {needed} for {self.basis.n_features} features, got {type(ax).__name__}"
             )
 
+    def _new_space(self) -> Any:
+        # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
+        # would hide points on the near side of a surface.
+        return new_axes(1, (WIDE_SIDE + LEGEND, TALL_SIDE), projection="3d", computed_zorder=False)
+
     def _draw_points(self) -> None:
         look = {"linewidths": 0.0, "s": 10 if self._in_space else 15}
         if self.contrast is not None:
@@ -464,7 +482,6 @@ class ZeroSetDisplay:
             self.ax_.scatter(*self.X.T, color=LESS, alpha=0.7, zorder=2.1, **look)
 
     def _draw_space(self, kind: Kind, resolution: int | None) -> list[Any]:
-        from matplotlib.ticker import MaxNLocator
         from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
         ax, limits, count = self.ax_, self.limits, self.basis.count()
@@ -484,15 +501,7 @@ class ZeroSetDisplay:
             name = f"zero set of {count} equations"
             name += "" if len(segments) else ":\nnot in the picture"
             entries.append(legend_entry(name, color=INK, linewidth=1.5))
-        ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
-        if same_units(limits):
-            ax.set_box_aspect(np.ptp(limits, axis=1))
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):  # the box stands back
-            axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-            axis.line.set_color(NEUTRAL)
-            # Matplotlib has no public name for the grid of one axis.
-            axis._axinfo["grid"].update(color="#E4E4E4", linewidth=0.6)  # noqa: SLF001
-            axis.set_major_locator(MaxNLocator(5))
+        finish_space(ax, limits)
         return entries
 
     def _entries(self, found: list[bool], *, sign_regions: bool = False) -> list[Any]:

@@ -15,7 +15,7 @@ from tests.support.command_line import environment, parabola
 from tests.support.hostile import HOSTILE_NAMES
 
 from vanishing.app.cli.console import visible, visible_json
-from vanishing.app.cli.rules import RULE_TARGETS
+from vanishing.app.cli.exports import RULE_TARGETS
 from vanishing.app.cli.options import Reading
 from vanishing.app.cli.show import Target
 from vanishing.app.cli.tables import read_input, write_table

@@ -69,18 +69,18 @@ def demo(
     say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
     worst = new.row_name(int(found.worst[0]))
+    compared = f"{files['new.csv']} --train {files['normal.csv']} --id time"
     for line in (
-        f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
-        f"vanishing score {files['new.csv']} --model {model} --id time",
-        f"vanishing show {model}",
-        f"vanishing info {files['new.csv']}",
-        f"vanishing fit {files['normal.csv']}",
-        f"vanishing check {files['new.csv']} --train {files['normal.csv']} --id time",
-        f"vanishing detect {files['new.csv']} --train {files['normal.csv']} --id time "
-        "--label fault --degree 2 --tol 0.02 --contamination 0.01",
-        "vanishing detect your.csv",
+        f"explain {files['new.csv']} --model {model} --id time --row {worst}",
+        f"score {files['new.csv']} --model {model} --id time",
+        f"show {model}",
+        f"info {files['new.csv']}",
+        f"fit {files['normal.csv']}",
+        f"check {compared}",
+        f"detect {compared} --label fault --degree 2 --tol 0.02 --contamination 0.01",
+        "detect your.csv",
     ):
-        say(f"  {line}")
+        say(f"  vanishing {line}")
 
 
 def _pump() -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from vanishing.app.cli.console import (
     state,
     working,
 )
+from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
     OPTIONS,
     OUTPUT,
@@ -31,11 +32,9 @@ from vanishing.app.cli.options import (
 )
 from vanishing.app.cli.rules import (
     annotate,
-    check_large_file,
     check_rules_files,
     describe_rules,
     exceeds,
-    is_pushed_down,
     list_rules,
     load_rules_of,
     read_limit,

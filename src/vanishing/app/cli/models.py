@@ -260,7 +260,7 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
 # --- Models made from options ---------------------------------------------------------------------
 
 
-def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) -> VanishingIdeal:
+def make_ideal(wanted: Equations, *, contrastive: bool, tol: Any = 0.1) -> VanishingIdeal:
     """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
     construction = wanted.construction or "vca"
     is_vca = construction == "vca"
@@ -282,7 +282,7 @@ def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) 
             "or choose --construction vca"
         )
     by_default = "contrastive" if contrastive else "gradient" if is_vca else None
-    degree = {} if wanted.degree is None else {"max_degree": wanted.degree}
+    degree: dict[str, Any] = {} if wanted.degree is None else {"max_degree": wanted.degree}
     return VanishingIdeal(
         construction=construction,
         normalization=wanted.normalization or by_default,

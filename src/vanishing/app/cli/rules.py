@@ -1,26 +1,12 @@
-"""Files of rules: written by ``laws``, checked by ``check``, exported to other tools."""
+"""Files of rules: what ``laws`` writes into them, and what ``check`` says about them."""
 
 import math
-import os
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import quote
 
-from vanishing.app.cli.console import (
-    DataError,
-    Exit,
-    ModelError,
-    UsageError,
-    emit,
-    fit_width,
-    note,
-    say,
-    state,
-    visible,
-    working,
-)
-from vanishing.app.cli.options import Annotation, Output, Reading
+from vanishing.app.cli.console import ModelError, UsageError, note, say
+from vanishing.app.cli.options import Annotation
 
 #: Of SARIF, the version and the schema that editors and servers know.
 SARIF = "2.1.0", "https://json.schemastore.org/sarif-2.1.0.json"
@@ -224,129 +210,3 @@ def _write_sarif(
     }
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
     return {"$schema": schema, "version": version, "runs": [run]}
-
-
-# --- Rules in the languages of other tools --------------------------------------------------------
-
-#: Tools that rules are exported to.
-RuleTarget = Literal[
-    "sql", "checks", "dbt", "pandas", "pandera", "pointblank", "gx", "soda", "validate", "json",
-    "excel",
-]  # fmt: skip
-RULE_TARGETS = get_args(RuleTarget)
-#: What is called otherwise by the functions that write rules.
-LONG_NAMES = {"checks": "constraints", "gx": "great_expectations"}
-#: Options of those that write SQL.
-SQL_OPTIONS = dict.fromkeys(("checks", "gx", "soda"), ("table", "dialect"))
-SQL_OPTIONS |= dict.fromkeys(("sql", "dbt"), ("table", "dialect", "key"))
-Dialect = Literal["duckdb", "sqlite", "postgresql"]
-
-
-def export_rules(path: str, target: RuleTarget, asked: Any, reading: Reading) -> dict[str, Any]:
-    """Write the rules of a file, or the laws of a model, and return what JSON says."""
-    from vanishing.app.cli.tables import PIPE, refusals
-    from vanishing.rules import RuleError, Rules
-    from vanishing.rules import export as writers
-
-    out, options = asked.out, {name: getattr(asked, name) for name in SQL_OPTIONS.get(target, ())}
-    if target == "excel" and out == PIPE:
-        raise UsageError("a workbook is not text; name a file with --out")
-    if target == "dbt" and out == PIPE:
-        raise UsageError(
-            "tests of dbt are several files; name the folder of the project with --out"
-        )
-    if target == "excel" and asked.points is None:
-        raise UsageError("a workbook holds a table; name it with --points")
-    if options and asked.table is None:
-        raise UsageError("name the table in the database with --table")
-    found = load_rules_of(path)
-    rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = (None, []) if asked.points is None else _read_frame(asked.points, reading)
-    if target == "excel":
-        options = {"frame": frame, "formulas": True}
-    write = getattr(writers, f"to_{LONG_NAMES.get(target, target)}")
-    try:
-        export = write(rules if frame is None else rules.adapt(frame), texts=texts, **options)
-    except RuleError as error:
-        raise DataError(f"{path}: {error}") from error
-    for each in export.unsaid:
-        note(f"{target} cannot say {each}")
-    if target == "dbt":
-        for name, content in export.files.items():
-            place = Path(out) / name
-            with refusals(str(place)):
-                place.parent.mkdir(parents=True, exist_ok=True)
-            _write(str(place), content)
-    else:
-        (content,) = export.files.values()
-        if out != PIPE or not state.json:
-            _write(out, content)
-    record = {"target": target, "out": out, "files": list(export.files)}
-    shown = {} if target in ("excel", "dbt") else {"text": export.text}
-    return record | {"unsaid": list(export.unsaid)} | shown
-
-
-def _write(path: str, content: str | bytes) -> None:
-    from vanishing.app.cli.tables import PIPE, output_file
-
-    if isinstance(content, str):
-        content = (visible(content) if path == PIPE else content).encode()
-    with output_file(path) as file:
-        file.write(content)
-
-
-def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
-    """Read the table of rules, and tell its columns of text."""
-    import pandas as pd
-
-    from vanishing.app.cli.tables import read_input
-    from vanishing.laws.table import take_table
-
-    table = take_table(replace(read_input(path, reading, set_aside=True, gaps="keep"), notes=()))
-    columns = {name: table.values[:, j] for j, name in enumerate(table.shown_names)}
-    return pd.DataFrame({**columns, **table.texts}), list(table.texts)
-
-
-# --- Large files ----------------------------------------------------------------------------------
-
-
-def is_pushed_down(path: str) -> bool:
-    """Say whether a file is so large that it is checked where it lies."""
-    from vanishing.data.csv_files import WHOLE_BYTES
-
-    is_known = path.endswith((".parquet", ".pq", ".csv"))
-    return is_known and os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
-
-
-def check_large_file(path: str, rules_path: str, limit: str | None, output: Output) -> int:
-    """Check a large file in DuckDB, and show the rows that break rules."""
-    from vanishing.rules import RuleError, Rules
-    from vanishing.rules.export.pushdown import LargeFile
-
-    stated = load_rules_of(rules_path)
-    rules = stated if isinstance(stated, Rules) else Rules.from_laws(stated)
-    if output.out is not None or output.report is not None:
-        raise UsageError(f"{path} is checked in DuckDB, which writes no files; pass --json")
-    with working("checking the rows in DuckDB"):
-        try:
-            found = LargeFile(path).check(rules)
-        except (RuleError, ImportError) as error:
-            raise DataError(f"{path}: {error}") from error
-    for each in found.unsaid:
-        note(f"not checked: {each}")
-    if output.json:
-        cells = []
-        for each in found.check:
-            broken = [rules[k].id for k in each.laws]
-            for fix in each.fixes:
-                cell = {"row": each.row + 1, "cell": fix.column, "value": fix.value}
-                cells.append(cell | {"fix": fix.fix, "rules": broken})
-        record = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
-        emit(record | {"cells": cells})
-    else:
-        say(f"{found.n_broken:,} of {found.n_rows:,} rows are broken.")
-        for line in found.check.ranked().lines(numbered=True):
-            say(fit_width(line))
-    value, is_share = read_limit(limit, False) or (math.inf, False)
-    too_many = found.n_broken > (value * found.n_rows if is_share else value)
-    return Exit.ANOMALIES if too_many else Exit.DONE

@@ -16,6 +16,7 @@ from vanishing.app.cli.console import (
     say,
     visible,
 )
+from vanishing.app.cli.exports import RULE_TARGETS, Dialect, RuleTarget, Wanted, export_rules
 from vanishing.app.cli.options import (
     OPTIONS,
     OUTPUT,
@@ -28,7 +29,6 @@ from vanishing.app.cli.options import (
     list_choices,
     option,
 )
-from vanishing.app.cli.rules import RULE_TARGETS, Dialect, RuleTarget, export_rules
 from vanishing.levels import ALL_DIGITS
 
 
@@ -102,8 +102,9 @@ def show(
         return
     say(describe.headline(fitted))
     if what == "equations":
-        options = {"digits": asked.digits, "terms": asked.terms, "table": table}
-        describe.show_equations(fitted, asked.ideal, **options)
+        describe.show_equations(
+            fitted, asked.ideal, digits=asked.digits, terms=asked.terms, table=table
+        )
         n_ideals = len(models.ideals_of(fitted))
         if asked.ideal is None and n_ideals > 1 and models.is_detector(fitted):
             say(f"this is one of {n_ideals} ideals; --ideal shows another")
@@ -125,8 +126,8 @@ def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
     }
     if what != "equations":
         shown = ("degree", "tol", "spectrum") if what == "spectrum" else TRACED
-        degrees = [{name: getattr(trace, name) for name in shown} for trace in ideal.trace_]
-        return record | {"stop_reason": ideal.stop_reason_, "degrees": degrees}
+        traced = [{name: getattr(trace, name) for name in shown} for trace in ideal.trace_]
+        return record | {"stop_reason": ideal.stop_reason_, "degrees": traced}
     carried, names, meaning = describe.carry_back(model, key)
     texts = describe.equation_texts(carried, names, digits=asked.digits)
     labels, degrees = ideal.get_feature_names_out(), ideal.basis_.degrees()
@@ -248,7 +249,8 @@ def export(
     out, points = asked.out, asked.points
     if target in RULE_TARGETS:
         tables.check_outputs([None if target == "dbt" else out], [model, points])
-        record = export_rules(model, cast(RuleTarget, target), asked, reading)
+        wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
+        record = export_rules(model, cast(RuleTarget, target), wanted_rules, points, out, reading)
         if json:
             emit(record)
         return

@@ -110,11 +110,8 @@ def _take_columns(opened: OpenTable) -> Table:
     texts = dict(table.texts)
     for j in opened.index:
         texts = {opened.shown_names[j]: table.row_ids, **texts}
-    table = replace(
-        table,
-        values=np.where(np.isinf(table.values), np.nan, table.values),
-        texts=texts,
-    ).tell(*notes)
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    table = replace(table, values=values, texts=texts).tell(*notes)
     named_by = _find_row_names(table)
     return replace(table, row_ids=None if named_by is None else texts[named_by])
 
@@ -191,7 +188,7 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
 
 def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
     check = check.ranked()
-    findings = [
+    findings: list[dict[str, Any]] = [
         {
             "row": found.row,
             "kind": kind,
@@ -204,13 +201,19 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         for kind, _, part in check.sections()
         for found, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        write_laws_report(page, laws, check, X=read, title="Laws of a table")
+        report = page.read_text(encoding="utf-8")
     first = min(MOST_TABLE_ROWS, len(read))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
-    notes = [*map(as_sentence, read.sentences(REMEDIES)), *(f"{note}." for note in laws.notes)]
     return {
         "summary": laws.summary(),
         "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
-        "notes": notes,
+        "notes": [
+            *map(as_sentence, read.sentences(REMEDIES)),
+            *(f"{note}." for note in laws.notes),
+        ],
         "nRows": len(read),
         "nBroken": int(check.broken.sum()),
         "coverage": check.coverage(),
@@ -222,15 +225,8 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         "numbers": numbers,
         "rowNames": [read.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
-        "report": _report(read, laws, check),
+        "report": report,
     }
-
-
-def _report(read: Table, laws: Laws, check: Check) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "report.html")
-        write_laws_report(path, laws, check, X=read, title="Laws of a table")
-        return path.read_text(encoding="utf-8")
 
 
 def _law(law: Law, laws: Laws) -> dict[str, Any]:

@@ -486,10 +486,10 @@ def _draw_bar(share: float, kind: str) -> Element:
 def _card(
     given: Given, row: int, explanation: Explanation | None, formulas: Sequence[Formulas]
 ) -> Element:
-    is_fixed = explanation is not None and explanation.attribution.any()
+    fixed = explanation if explanation is not None and explanation.attribution.any() else None
     score = f"score {page.format_score(float(given.scores[row]))}"
-    if is_fixed:
-        score += f", {page.format_score(explanation.counterfactual_score)} when fixed"
+    if fixed is not None:
+        score += f", {page.format_score(fixed.counterfactual_score)} when fixed"
     if given.labels is not None:
         score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
     head = element(
@@ -499,10 +499,8 @@ def _card(
     )
     if given.image_shape is not None:
         about = given.image_shape, given.ids[row]
-        pictures = (
-            draw_explanation(explanation, *about) if is_fixed else picture(given.X[row], *about)
-        )
-        return element("article", head, pictures)
+        shown = picture(given.X[row], *about) if fixed is None else draw_explanation(fixed, *about)
+        return element("article", head, shown)
     assert explanation is not None
     bars = explanation.bars(page.LARGE_LISTED, "column")
     return element(

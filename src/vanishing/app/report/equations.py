@@ -530,10 +530,10 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     logs = [np.log10(np.clip(each, least, None)) for each in (vanishing, others)]
     drawn_tols = [np.log10(tol) for tol in tols if tol > 0]
     everything = np.concatenate([*logs, drawn_tols])
-    everything = everything[np.isfinite(everything)] if np.isfinite(everything).any() else [-0.5]
+    finite = everything[np.isfinite(everything)]
     # Whole powers of ten, at least one apart.
-    low = float(np.floor(np.min(everything) - 0.02))
-    high = max(float(np.ceil(np.max(everything) + 0.02)), low + 1.0)
+    low = float(np.floor(finite.min() - 0.02)) if finite.size else -1.0
+    high = max(float(np.ceil(finite.max(initial=low) + 0.02)), low + 1.0)
     edges = np.linspace(low, high, BINS + 1)
     counts = [np.histogram(each, edges)[0] for each in logs]
     found = f"{len(vanishing)} of {count_things(len(vanishing) + len(others), 'direction')} vanish"
