@@ -39,7 +39,7 @@ from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.detectors.columns import NormalScores
 from vanishing.detectors.neighborhoods import ColumnView, NeighborView
 from vanishing.detectors.preprocessing import split_gradients
-from vanishing.explain.landscape import Bend, Landscape
+from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
