@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vanishing import VanishingDetector
-from vanishing.explain.counterfactual import VALUES
+from vanishing.explain.attribution import VALUES
 
 WIDTHS, N_TRAIN, N_ALARMS = (10, 30, 100, 300), 1000, 20
 

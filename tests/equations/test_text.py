@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingDetector, VanishingIdeal
-from vanishing.app.cli.equations import equation_texts
+from vanishing.app.cli.describe import equation_texts
 from vanishing.app.playground import scenes as plane
 from vanishing.app.report.equations import Formulas
 from vanishing.equations import to_c, to_latex, to_python

@@ -13,7 +13,7 @@ from tests.support.cases import NORMALIZATIONS, fit
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors.mixture import scale_component
 from vanishing.detectors.score import ClusterView
-from vanishing.explain.counterfactual import Changes
+from vanishing.explain.attribution import Changes
 from vanishing.explain.view import Bundle, Component
 from vanishing.polynomials import PolynomialBasis
 from vanishing.polynomials.evaluation import vanishing_along_lines

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vanishing.explain.quadratic import LinearDeviations, LinearForms, WideForms
+from vanishing.explain.view import LinearDeviations, LinearForms, WideForms
 from vanishing.levels import SAME
 
 

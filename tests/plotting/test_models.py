@@ -10,7 +10,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
 from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
-from vanishing.plotting.models import fitted_ideal
+from vanishing.plotting.overview import fitted_ideal
 
 DISPLAYS = [BasisDisplay, SpectrumDisplay, ZeroSetDisplay]
 

@@ -134,8 +134,8 @@ def find_version(package: str) -> str | None:
 
 
 def count_things(number: int, what: str) -> str:
-    """Write a number of things: "1 row", "1200 rows"."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    """Write a number of things: "1 row", "1,200 rows"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def have_enough_rows(n_rows: int, n_terms: int) -> bool:

@@ -339,7 +339,7 @@ def descend(problem: WeightProblem) -> FloatArray:
 # The data is clustered once. Every cluster under every transformation is a component with an ideal
 # of its own. One cluster is the paper: a copy is contrasted with all other copies. Of several
 # clusters each is contrasted with all copies of all clusters, its own few rows included: a common
-# contrast makes the ideals alike, and D of all of them cheap (``explain/quadratic.py``).
+# contrast makes the ideals alike, and D of all of them cheap (``explain/view.py``).
 
 #: Floor of the usual size of a polynomial in distances, in units of its size on the contrast.
 SMALLEST_SIZE = 0.3

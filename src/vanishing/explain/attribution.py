@@ -1,4 +1,4 @@
-"""Attribution of a score to the features, along the way from the counterfactual."""
+"""Explanations of a score: counterfactuals, and what each feature adds to the difference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,80 +6,15 @@ from types import EllipsisType
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.sparse import diags_array, issparse
 
 from vanishing.arrays.namespace import FloatArray, IntArray, lazy
-from vanishing.explain.counterfactual import find_counterfactual
-from vanishing.explain.record import Explanation
-from vanishing.explain.view import Through, View, linear_part, refuse_unless_equal
-from vanishing.levels import LONG_SUM, SAME
+from vanishing.explain.record import NOTICED_SHARE, Explanation
+from vanishing.explain.view import OnLines, Through, View, linear_part, refuse_unless_equal
+from vanishing.levels import BLOCK, LONG_SUM, ROUNDING, SAME
 
 Map = Callable[[FloatArray], FloatArray]
-
-# --- Integrated gradients along a segment: the increments of s say how accurate they are ----------
-
-#: Nodes and weights of Gauss and Legendre for an interval. As many intervals are cut at a time,
-#: each into as many parts: few calls for many points are fast.
-GAUSS = np.polynomial.legendre.leggauss(8)
-#: Intervals that there may be in all: what is not known by then is rounding.
-MOST_INTERVALS = 2**12
-
-
-def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: float) -> FloatArray:
-    """Return the mean of ∇s on the segment, whose product with end - start is s(end) - s(start).
-
-    The integral of the gradient over an interval must be the increment of s, so that the error is
-    known: intervals where it is too large are cut, the worst first. The minimum over clusters has
-    kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
-    after many of them is rounding. An error of ``negligible`` does not matter, whatever the size of
-    s.
-    """
-    direction = end - start
-    if not direction.any():
-        return direction
-    line = np.zeros(1, dtype=np.intp)  # the number of the only line there is
-    on_line = view.lines(direction[None, :])(start[None, :], line)
-
-    def along(t: FloatArray) -> FloatArray:
-        return on_line(line, t.reshape(1, -1))
-
-    edges = np.array([[0.0, 1.0]])
-    integrals, errors, size = _integrals(view, along, start, direction, edges)
-    while errors.sum() > (allowed := max(SAME * size, negligible)):
-        if len(errors) >= MOST_INTERVALS:
-            break
-        n_parts = len(GAUSS[0])
-        worst = np.argsort(-errors, kind="stable")[:n_parts]
-        worst = worst[errors[worst] > allowed / len(errors)]
-        left, right = edges[worst, :1], edges[worst, 1:]
-        cuts = left + np.linspace(0, 1, n_parts + 1) * (right - left)
-        parts = np.stack([cuts[:, :-1], cuts[:, 1:]], axis=2).reshape(-1, 2)
-        found, found_errors, largest = _integrals(view, along, start, direction, parts)
-        edges = np.vstack([np.delete(edges, worst, axis=0), parts])
-        integrals = np.vstack([np.delete(integrals, worst, axis=0), found])
-        errors = np.append(np.delete(errors, worst), found_errors)
-        size = max(size, largest)
-    return np.asarray(integrals.sum(axis=0))
-
-
-def _integrals(
-    view: View, along: Map, start: FloatArray, direction: FloatArray, edges: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return the integral of ∇s over each interval, its errors, and the size of its terms."""
-    widths = edges[:, 1:] - edges[:, :1]
-    nodes, weights = GAUSS
-    at = edges[:, :1] + widths * (nodes + 1) / 2
-    points = start + at.reshape(-1, 1) * direction
-    gradients = view.gradients(points, along(at))
-    means = np.einsum("q,iqk->ik", weights / 2, gradients.reshape(*at.shape, -1))
-    integrals = means * widths
-    ends = view.contribution(along(edges)).reshape(edges.shape)
-    errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
-    # Gradients may be large terms that cancel, with the rounding of large terms.
-    terms = np.abs(integrals * direction).sum(axis=1).max()
-    return integrals, errors, float(max(np.abs(ends).max(), terms))
-
 
 # --- The score as a function of the features, and the explanation of a sample by it ---------------
 
@@ -208,18 +143,6 @@ class Landscape:
             total = total + view.contributions(self.locate(v, x))
         return np.asarray(total)
 
-    def score_and_residuals(
-        self, x: FloatArray
-    ) -> tuple[float, list[tuple[FloatArray, FloatArray]]]:
-        """Return S at a point, and per view residuals with their Jacobian in its coordinates."""
-        score, residuals = float(self.by_itself(x).sum()), []
-        for v, view in enumerate(self.views):
-            z = self.locate(v, x[None, :])
-            deviations = view.deviations(z)
-            score += float(view.contribution(deviations)[0])
-            residuals.append(view.residuals(z, deviations))
-        return score, residuals
-
     # Far from normal data, equations that do not count any more may overflow.
     @np.errstate(over="ignore", invalid="ignore")
     def explain(
@@ -261,3 +184,350 @@ class Landscape:
             spread=self.scale,
             units=self.units,
         )
+
+
+# --- Integrated gradients along a segment: the increments of s say how accurate they are ----------
+
+#: Nodes and weights of Gauss and Legendre for an interval. As many intervals are cut at a time,
+#: each into as many parts: few calls for many points are fast.
+GAUSS = np.polynomial.legendre.leggauss(8)
+#: Intervals that there may be in all: what is not known by then is rounding.
+MOST_INTERVALS = 2**12
+
+
+def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: float) -> FloatArray:
+    """Return the mean of ∇s on the segment, whose product with end - start is s(end) - s(start).
+
+    The integral of the gradient over an interval must be the increment of s, so that the error is
+    known: intervals where it is too large are cut, the worst first. The minimum over clusters has
+    kinks, logarithms all but have poles near the start, and cuts close in on both. What is left
+    after many of them is rounding. An error of ``negligible`` does not matter, whatever the size of
+    s.
+    """
+    direction = end - start
+    if not direction.any():
+        return direction
+    line = np.zeros(1, dtype=np.intp)  # the number of the only line there is
+    on_line = view.lines(direction[None, :])(start[None, :], line)
+
+    def along(t: FloatArray) -> FloatArray:
+        return on_line(line, t.reshape(1, -1))
+
+    edges = np.array([[0.0, 1.0]])
+    integrals, errors, size = _integrals(view, along, start, direction, edges)
+    while errors.sum() > (allowed := max(SAME * size, negligible)):
+        if len(errors) >= MOST_INTERVALS:
+            break
+        n_parts = len(GAUSS[0])
+        worst = np.argsort(-errors, kind="stable")[:n_parts]
+        worst = worst[errors[worst] > allowed / len(errors)]
+        left, right = edges[worst, :1], edges[worst, 1:]
+        cuts = left + np.linspace(0, 1, n_parts + 1) * (right - left)
+        parts = np.stack([cuts[:, :-1], cuts[:, 1:]], axis=2).reshape(-1, 2)
+        found, found_errors, largest = _integrals(view, along, start, direction, parts)
+        edges = np.vstack([np.delete(edges, worst, axis=0), parts])
+        integrals = np.vstack([np.delete(integrals, worst, axis=0), found])
+        errors = np.append(np.delete(errors, worst), found_errors)
+        size = max(size, largest)
+    return np.asarray(integrals.sum(axis=0))
+
+
+def _integrals(
+    view: View, along: Map, start: FloatArray, direction: FloatArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the integral of ∇s over each interval, its errors, and the size of its terms."""
+    widths = edges[:, 1:] - edges[:, :1]
+    nodes, weights = GAUSS
+    at = edges[:, :1] + widths * (nodes + 1) / 2
+    points = start + at.reshape(-1, 1) * direction
+    gradients = view.gradients(points, along(at))
+    means = np.einsum("q,iqk->ik", weights / 2, gradients.reshape(*at.shape, -1))
+    integrals = means * widths
+    ends = view.contribution(along(edges)).reshape(edges.shape)
+    errors = np.abs(integrals @ direction - (ends[:, 1] - ends[:, 0]))
+    # Gradients may be large terms that cancel, with the rounding of large terms.
+    terms = np.abs(integrals * direction).sum(axis=1).max()
+    return integrals, errors, float(max(np.abs(ends).max(), terms))
+
+
+# --- The score after changes of one feature -------------------------------------------------------
+
+
+class Changes:
+    """The score on all lines through a point along single features."""
+
+    def __init__(self, landscape: Landscape, point: FloatArray) -> None:
+        self.landscape = landscape
+        # A feature that is far beyond the values that are tried has a line that starts at the mean:
+        # from its own value it would lose digits on the way.
+        far = np.abs(point - landscape.center) > 2 * VALUES[-1] * landscape.scale
+        #: Where each line starts.
+        self.origins = np.where(far, landscape.center, point)
+        near, rest = np.flatnonzero(~far), np.flatnonzero(far)
+        #: Features, and per view the deviations on their lines. The first lines meet in the point.
+        self.groups = [(near, self._deviations(point[None, :], near))] if len(near) else []
+        size = max(1, BLOCK // len(point))
+        for some in (rest[i : i + size] for i in range(0, len(rest), size)):
+            moved = np.tile(point, (len(some), 1))
+            moved[np.arange(len(some)), some] = self.origins[some]
+            self.groups.append((some, self._deviations(moved, some)))
+        self.by_themselves = landscape.by_itself(point)
+
+    def scores(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return the scores after changes of single features, each to some values."""
+        landscape = self.landscape
+        others = self.by_themselves.sum() - self.by_themselves[features]
+        result = others[:, None] + landscape.by_itself(values.T, features).T
+        steps = []  # from the origins of the lines, in units of each view
+        for v in range(len(landscape.views)):
+            origins = landscape.bend(v, self.origins[features], features)
+            moved = landscape.bend(v, values.T, features).T - origins[:, None]
+            steps.append(moved / landscape.bent_scale(v)[features, None])
+        widest = max((view.width for view in landscape.views), default=1)
+        size = max(1, BLOCK // (values.shape[1] * widest))
+        for lines, on_lines in self.groups:
+            place = np.full(len(self.origins), -1)
+            place[lines] = np.arange(len(lines))
+            rows = np.flatnonzero(place[features] >= 0)
+            for start in range(0, len(rows), size):
+                some = rows[start : start + size]
+                for view, deviations, t in zip(landscape.views, on_lines, steps, strict=True):
+                    found = deviations(place[features[some]], t[some])
+                    result[some] += view.contribution(found).reshape(t[some].shape)
+        return np.asarray(result)
+
+    def _deviations(self, starts: FloatArray, features: IntArray) -> list[OnLines]:
+        landscape = self.landscape
+        return [
+            through(landscape.locate(v, starts), features)
+            for v, through in enumerate(landscape.lines)
+        ]
+
+
+# --- Changes of single features that make up for most of what is unusual --------------------------
+
+#: Values that are tried for a single feature, in units of its spread around its mean.
+VALUES = np.linspace(-4, 4, 129)
+#: The lowest of them are looked at more closely, by values around them, in steps of the last ones.
+AROUND = np.linspace(-1, 1, 9)
+#: A feature that leaves this part of the excess more than the best one does is to blame as well.
+SLACK = 0.1
+#: Features that are changed one by one, at most: a row of more wrong cells is wrong as a whole.
+MOST_CHANGED = 3
+
+
+def change_single_features(
+    landscape: Landscape, point: FloatArray, score: float
+) -> tuple[FloatArray, float]:
+    """Change one feature after the other, as long as one alone makes up for most of the excess.
+
+    Takes and returns a point with its score.
+    """
+    for _ in range(MOST_CHANGED):
+        excess = score - landscape.usual
+        if excess <= 0:
+            break
+        features, values, scores = _offers(landscape, point, excess)
+        best = scores.min()
+        if 2 * (score - best) < excess:
+            break
+        # A feature that is to blame makes the sample fully normal again, others just about usual.
+        lowest = np.full(len(point), np.inf)
+        np.minimum.at(lowest, features, scores)
+        to_blame = lowest <= best + SLACK * excess
+        # Of all changes that help as much as is needed or can be, the smallest.
+        enough = np.maximum(lowest + NOTICED_SHARE * excess, landscape.usual)
+        helps = to_blame[features] & (scores <= enough[features])
+        changes = np.abs(values - point[features]) / landscape.scale[features]
+        chosen = np.argmin(np.where(helps, changes, np.inf))
+        point = point.copy()
+        point[features[chosen]] = values[chosen]
+        score = float(landscape.score(point[None, :])[0])
+    return point, score
+
+
+def _offers(
+    landscape: Landscape, point: FloatArray, excess: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return single features with other values for them, and the scores that they lead to.
+
+    The less noise normal data has, the fewer values of a feature are usual. A grid may miss them
+    all, or all but those of one feature by chance, so that its lowest points are looked at closely.
+    """
+    changes = Changes(landscape, point)
+    features = np.arange(len(point))
+    tried = landscape.center[:, None] + landscape.scale[:, None] * VALUES
+    scores = changes.scores(features, tried)
+    offers = [(np.repeat(features, len(VALUES)), tried.ravel(), scores.ravel())]
+    # The two lowest local minima of each feature: a line meets a quadric in two points, and higher
+    # equations seldom in more that matter.
+    padded = np.pad(scores, ((0, 0), (1, 1)), constant_values=np.inf)
+    is_minimum = (scores <= padded[:, :-2]) & (scores <= padded[:, 2:])
+    lowest = np.argsort(np.where(is_minimum, scores, np.inf), axis=1, kind="stable")[:, :2]
+    values = np.take_along_axis(tried, lowest, axis=1).ravel()
+    features = np.repeat(features, lowest.shape[1])
+    width = VALUES[1] - VALUES[0]
+    while width > ROUNDING:
+        nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
+        scores = changes.scores(features, nearby)
+        offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
+        best = np.argmin(scores, axis=1)
+        unsettled = scores.min(axis=1) > landscape.usual
+        unsettled &= np.ptp(scores, axis=1) > NOTICED_SHARE * excess
+        if not unsettled.any():
+            break
+        features, values = features[unsettled], nearby[unsettled, best[unsettled]]
+        width *= AROUND[1] - AROUND[0]
+    features, values, scores = (np.concatenate(parts) for parts in zip(*offers, strict=True))
+    return features, values, scores
+
+
+# --- The nearest point that satisfies the equations as well as normal data usually does -----------
+#
+# Equations of noisy data hold up to noise, and together they may have no common zero at all. What x
+# is compared with is therefore the nearest point whose score is usual for normal data: with r the
+# residuals of the equations, the minimizer of λ‖y‖² + ‖r(x + y)‖² for the largest λ at which the
+# score has come down to that (the discrepancy principle). On exact data the usual residual is
+# rounding, and this is the projection onto the variety.
+#
+# Columns of a table fail one by one. There, changes of a single column are tried first.
+
+#: λ falls by this factor, from the size of the Jacobian down to rounding. Steps that do not help
+#: are damped more by the same factor.
+FACTOR = 8.0
+#: Gauss-Newton steps for each λ, at most, and halvings (in the logarithm) of its last interval:
+#: λ is then known to 14 %.
+DAMPING_ROUNDS = 4
+
+
+def find_counterfactual(landscape: Landscape, sample: FloatArray) -> FloatArray:
+    """Return x₀ for one sample; the sample itself if its score is usual.
+
+    Where no such point is found, the best one on the way is returned.
+    """
+    start = sample.copy()
+    # Terms of single features are removed one by one.
+    alone = landscape.by_itself(sample[None, :])[0] > 0
+    start[alone] = landscape.center[alone]
+    score = float(landscape.score(start[None, :])[0])
+    if score > landscape.usual and landscape.views and landscape.few_features:
+        start, score = change_single_features(landscape, start, score)
+    if score <= landscape.usual or not landscape.views:
+        return start
+    return Way(landscape, start).end()
+
+
+class Way:
+    """Points x + y, with y in units of the features' scale, in the directions that matter."""
+
+    def __init__(self, landscape: Landscape, start: FloatArray) -> None:
+        self.landscape = landscape
+        self.start = start
+        self.moves, _ = landscape.moves
+
+    def point(self, y: FloatArray) -> FloatArray:
+        """Return x + y."""
+        return np.asarray(self.start + self.moves @ y)
+
+    def place(self, y: FloatArray) -> "Place":
+        """Return what there is at x + y."""
+        landscape, point = self.landscape, self.point(y)
+        score, residuals, jacobians = float(landscape.by_itself(point).sum()), [], []
+        for v, moves in enumerate(landscape.moves_of_views(point)):
+            view, z = landscape.views[v], landscape.locate(v, point[None, :])
+            deviations = view.deviations(z)
+            score += float(view.contribution(deviations)[0])
+            values, jacobian = view.residuals(z, deviations)
+            residuals.append(values)
+            jacobians.append(jacobian @ moves)
+        return Place(y, score, np.concatenate(residuals), np.vstack(jacobians))
+
+    def descend(self, place: "Place", damping: float) -> "Place":
+        """Minimize λ‖y‖² + ‖r‖² by Gauss-Newton steps, damped more where they do not help.
+
+        Where the variety is curved more than the sample is near, steps along it go too far by any
+        factor. More damping shortens these first, and leaves those towards it as they are.
+        """
+        objective, more = place.objective(damping), 0.0
+        for _ in range(DAMPING_ROUNDS):
+            step, largest = place.steps(damping), place.size
+            # Less damping would be lost in rounding, and steps with far more would not be seen.
+            least = len(place.y) * ROUNDING * largest
+            while True:
+                tried = self.place(place.y - step(max(damping + more, least)))
+                reached = tried.objective(damping)
+                if reached < objective:
+                    break
+                more = max(FACTOR * more, damping)
+                if not more * SAME < largest:
+                    return place
+            gain, place, objective, more = objective - reached, tried, reached, more / FACTOR
+            if gain <= NOTICED_SHARE * objective:
+                break
+        return place
+
+    def end(self) -> FloatArray:
+        """Lower λ until the score is usual, then close in on the largest λ for which it is."""
+        place = best = self.place(np.zeros(self.moves.shape[1]))
+        largest = place.size
+        if largest == 0.0 or not np.isfinite(largest):
+            return self.start
+        usual, damping, above = self.landscape.usual, largest, largest
+        while damping > ROUNDING * largest:
+            reached = self.descend(place, damping)
+            if reached.score <= usual:
+                break
+            if reached.score < best.score:
+                best = reached
+            place, above, damping = reached, damping, damping / FACTOR
+        else:
+            return self.point(best.y)
+        below = damping
+        for _ in range(DAMPING_ROUNDS):
+            damping = float(np.sqrt(above * below))
+            tried = self.descend(place, damping)
+            if tried.score <= usual:
+                reached, below = tried, damping
+            else:
+                place, above = tried, damping
+        return self.point(reached.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point x + y with its score, all residuals and their Jacobian with respect to y."""
+
+    y: FloatArray
+    score: float
+    residuals: FloatArray
+    jacobian: FloatArray
+
+    @property
+    def size(self) -> float:
+        """Squared size of the Jacobian."""
+        return float(np.sum(self.jacobian**2))
+
+    def objective(self, damping: float) -> float:
+        """Return λ‖y‖² + ‖r‖²."""
+        return damping * float(self.y @ self.y) + float(self.residuals @ self.residuals)
+
+    def steps(self, damping: float) -> Callable[[float], FloatArray]:
+        """Return the function μ ↦ (J'J + μI)⁻¹ (J'r + λy), of Gauss-Newton steps.
+
+        Few equations in many features move their own span and nothing else: with J' = QR the
+        system is (RR' + μI) Q's there, and μ outside of it.
+        """
+        slope = self.jacobian.T @ self.residuals + damping * self.y
+        n_residuals, n_moves = self.jacobian.shape
+        if n_residuals >= n_moves:
+            normal = self.jacobian.T @ self.jacobian
+            return lambda more: cho_solve(cho_factor(normal + more * np.eye(n_moves)), slope)
+        orthogonal, triangle = qr(self.jacobian.T, mode="economic")
+        inner, normal = orthogonal.T @ slope, triangle @ triangle.T
+        outside = slope - orthogonal @ inner
+
+        def step(more: float) -> FloatArray:
+            factor = cho_factor(normal + more * np.eye(n_residuals))
+            return np.asarray(orthogonal @ cho_solve(factor, inner) + outside / more)
+
+        return step

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.equations.text import number, shorten_names
-from vanishing.explain.record import TYPICAL, Bar, BrokenEquation, Explanation
+from vanishing.explain.record import TYPICAL, Bar, Explanation
 from vanishing.style import (
     CELL,
     INK,
@@ -38,30 +38,32 @@ from vanishing.style import (
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     """Draw an explanation as bars, one for each of ``n_features`` at most and one for the rest."""
     bars = explanation.bars(n_features)
-    equations = explanation.equations if bars else ()
+    lines = [equation.summary for equation in explanation.equations] if bars else []
+    lines = ["Broken equations:", *lines] if lines else []
     if ax is None:
-        n_lines = len(equations) + 1 if equations else 0
-        height = 2 * LABELS + CELL * len(bars) + LINE_SPACING * NOTE_SIZE / 72 * n_lines
+        height = 2 * LABELS + CELL * len(bars) + LINE_SPACING * NOTE_SIZE / 72 * len(lines)
         ax = new_axes(1, (WIDE_SIDE + LEGEND, height))
     elif np.ndim(ax) > 0:
         raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
-    score = f"Score {number(explanation.score, '.3g')}"
+    score, pad = f"Score {number(explanation.score, '.3g')}", 2 * PAD
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    if not bars:
-        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
-    else:
+    if bars:
         score += f", {number(explanation.counterfactual_score, '.3g')} with the suggested fix"
+        pad = 2 * TEXT_SIZE + PAD
         _draw_bars(ax, bars)
-    ax.set_title(
-        score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=2 * TEXT_SIZE + PAD if bars else 12
-    )
-    _write_equations(ax, equations)
+    else:
+        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
+    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=pad)
+    if lines:
+        _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-3 * NOTE_SIZE)
     return ax
 
 
 def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     """Draw one bar a feature, names on the left, numbers and values in columns on the right."""
+    from matplotlib.textpath import TextPath
+
     added = np.array([bar.attribution for bar in bars])
     # Names are short, but different from each other.
     short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest]))
@@ -77,37 +79,17 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
     # Columns that are as wide as their text never run into each other, whatever the numbers are.
     start = float(TEXT_SIZE)
+    look = {"va": "center", "fontsize": TEXT_SIZE, "color": INK}
+    beside = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
     for heading, texts in (
         ("adds", [bar.written for bar in bars]),
         ("value → suggested fix", [bar.change for bar in bars]),
     ):
         for place, text in zip(places, texts, strict=True):
-            ax.annotate(
-                text,
-                xy=(1, place),
-                xycoords=ax.get_yaxis_transform(),
-                xytext=(start, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=TEXT_SIZE,
-                color=INK,
-            )
+            ax.annotate(text, xy=(1, place), xytext=(start, 0), **beside, **look)
         _write_beside(ax, heading, corner=(1, 1), points=PAD, right=start)
-        start += TEXT_SIZE + max(_measure(text) for text in (heading, *texts))
-
-
-def _measure(text: str) -> float:
-    """Return the width of a text in points."""
-    from matplotlib.textpath import TextPath
-
-    return float(TextPath((0, 0), text, size=TEXT_SIZE).get_extents().width) if text else 0.0
-
-
-def _write_equations(ax: Any, equations: Sequence[BrokenEquation]) -> None:
-    """Write the broken equations below the bars."""
-    if equations:
-        lines = ["Broken equations:", *(equation.summary for equation in equations)]
-        _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-3 * NOTE_SIZE)
+        paths = [TextPath((0, 0), text, size=TEXT_SIZE) for text in (heading, *texts) if text]
+        start += TEXT_SIZE + max(float(path.get_extents().width) for path in paths)
 
 
 def _write_beside(
@@ -155,7 +137,11 @@ def draw_pixels(
     middle.imshow(fix, **look)
     right.imshow(sample, alpha=IMAGE_OPACITY, **look)
     _draw_heat(right, explanation.attribution.reshape(shape).sum(axis=2), axes)
-    for panel, title in zip(axes, _titles(explanation), strict=True):
+    titles = [f"score {number(explanation.score, '.3g')}", "nothing to fix", "no pixel adds"]
+    if explanation.attribution.any():
+        fixed = number(explanation.counterfactual_score, ".3g")
+        titles[1:] = f"suggested fix: score {fixed}", "what each pixel adds"
+    for panel, title in zip(axes, titles, strict=True):
         panel.set_title(title, fontsize=TITLE_SIZE, color=INK)
         panel.set(xticks=[], yticks=[])
         panel.spines[:].set_color(NEUTRAL)
@@ -200,15 +186,6 @@ def _drawable(image: FloatArray, sample: FloatArray) -> FloatArray:
     low, high = sample.min(), sample.max()
     levels: FloatArray = np.clip((image - low) / (high - low or 1.0), 0.0, 1.0)
     return levels[:, :, 0] if levels.shape[2] == 1 else levels
-
-
-def _titles(explanation: Explanation) -> tuple[str, str, str]:
-    """Return what is written above the three images."""
-    sample = f"score {number(explanation.score, '.3g')}"
-    if not explanation.attribution.any():
-        return sample, "nothing to fix", "no pixel adds"
-    fix = f"suggested fix: score {number(explanation.counterfactual_score, '.3g')}"
-    return sample, fix, "what each pixel adds"
 
 
 # --- ExplanationDisplay: the features that make a sample anomalous, for tables and images ---------

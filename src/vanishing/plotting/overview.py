@@ -1,17 +1,23 @@
 """BasisDisplay and SpectrumDisplay: a basis at a glance, and the extents of each degree."""
 
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-from vanishing.arrays.namespace import FloatArray, IntArray
+from vanishing.arrays.namespace import FloatArray, move_to_numpy
 from vanishing.construction.loop import DegreeTrace
-from vanishing.data.inputs import get_feature_names
+from vanishing.data.inputs import check_new_table, get_feature_names
+from vanishing.detectors.base import Detector
+from vanishing.equations.expansion import affine_map, compose_maps
 from vanishing.equations.text import number, shorten_name
+from vanishing.ideal import VanishingIdeal
 from vanishing.levels import CHANCE
-from vanishing.plotting.models import fitted_ideal, points_of
 from vanishing.polynomials.basis import PolynomialBasis
+from vanishing.polynomials.monomials import AffineMap
 from vanishing.style import (
     CELL,
     INK,
@@ -34,6 +40,65 @@ from vanishing.style import (
     pyplot,
     write_legend,
 )
+from vanishing.transformations import Transformation
+
+# --- What displays of a fitted ideal are given, checked -------------------------------------------
+
+
+def fitted_ideal(model: Any) -> VanishingIdeal:
+    """Return the ideal of a fitted model, in the columns of the data, or raise.
+
+    The polynomials of a pipeline are carried back through its steps. Of a detector it is the first
+    ideal, that of all rows.
+    """
+    if isinstance(model, VanishingIdeal):
+        check_is_fitted(model)
+        return model
+    if isinstance(model, Pipeline):
+        inner = fitted_ideal(model[-1])
+        return _carry_back(inner, affine_map(model[:-1]), model) if len(model) > 1 else inner
+    if isinstance(model, Detector):
+        check_is_fitted(model)
+        if not model.ideals_:
+            raise ValueError("the detector has no ideal: all columns were constant in training")
+        coordinates = model.anomaly_score_.coordinates
+        if isinstance(coordinates.maps[0], Transformation):
+            raise TypeError(
+                f"a {type(model).__name__} has ideals of transformed data, and no single one to "
+                "draw; pass one of detector.ideals_[transformation][cluster], with its points"
+            )
+        steps = [step for step in (coordinates.scaler, coordinates.maps[0]) if step is not None]
+        maps = [AffineMap.identity(model.n_features_in_), *map(affine_map, steps)]
+        if coordinates.columns is not None:
+            # After the scaler, before the map of the image.
+            chosen = np.eye(model.n_features_in_)[coordinates.columns]
+            place = 1 + (coordinates.scaler is not None)
+            maps.insert(place, AffineMap(chosen, np.zeros(len(chosen))))
+        return _carry_back(model.ideals_[0][0], compose_maps(maps), model)
+    raise TypeError(
+        "expected a fitted VanishingIdeal, a pipeline that ends in one, or a detector, got "
+        f"{type(model).__name__}"
+    )
+
+
+def _carry_back(ideal: VanishingIdeal, inner: AffineMap, model: Any) -> VanishingIdeal:
+    """Return a copy of an ideal whose polynomials are in the columns of the model's data."""
+    carried = copy(ideal)
+    carried.basis_ = ideal.basis_.compose(inner)
+    carried.n_features_in_ = inner.n_in
+    carried.__dict__.pop("feature_names_in_", None)
+    if (names := getattr(model, "feature_names_in_", None)) is not None:
+        carried.feature_names_in_ = names
+    return carried
+
+
+def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
+    """Return points of the width of the ideal as a NumPy array; None stays None."""
+    if X is None:
+        return None
+    points: FloatArray = np.asarray(move_to_numpy(check_new_table(ideal, X)), dtype=np.float64)
+    return points
+
 
 # --- BasisDisplay: numbers, extents and variables -------------------------------------------------
 
@@ -141,7 +206,11 @@ class BasisDisplay:
         pyplot(f"{type(self).__name__}.plot")
         n_panels = 2 if self.shares is None else 3
         if ax is None:
-            ax = self._new_axes(n_panels)
+            n_columns = min(self.basis.n_features, MOST_SHOWN + 1)
+            widths = [NARROW_SIDE, NARROW_SIDE, max(CELL * n_columns, NARROW_SIDE)][:n_panels]
+            rows = LINE_SPACING * TEXT_SIZE / 72 * self._n_shown
+            size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS
+            ax = new_axes(n_panels, size, ratios=widths)
         elif np.shape(ax) != (n_panels,):
             raise ValueError(
                 f"ax must be a sequence of {n_panels} Axes, such as those of "
@@ -158,13 +227,6 @@ class BasisDisplay:
     @property
     def _n_shown(self) -> int:
         return min(self.basis.count(), MOST_SHOWN)
-
-    def _new_axes(self, n_panels: int) -> Any:
-        n_columns = min(self.basis.n_features, MOST_SHOWN + 1)
-        widths = [NARROW_SIDE, NARROW_SIDE, max(CELL * n_columns, NARROW_SIDE)][:n_panels]
-        rows = LINE_SPACING * TEXT_SIZE / 72 * self._n_shown
-        size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS
-        return new_axes(n_panels, size, ratios=widths)
 
     def _draw_numbers(self, ax: Any) -> None:
         """Draw two bars a degree, with their numbers."""
@@ -210,14 +272,12 @@ class BasisDisplay:
         ax.set_xticks([], minor=True)
         ax.hlines(rows, ax.get_xlim()[0], heights, color=NEUTRAL, linewidth=0.8)
         ax.plot(heights, rows, "o", color=LESS, markersize=4)
-        ax.set_yticks(rows, self._row_names(), fontsize=NOTE_SIZE, color=INK)
+        degrees = self.basis.degrees().tolist()[: len(extents)]
+        # As get_feature_names_out has them.
+        names = [f"g{degree}_{i - degrees.index(degree)}" for i, degree in enumerate(degrees)]
+        ax.set_yticks(rows, names, fontsize=NOTE_SIZE, color=INK)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.set_xlabel("root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
-
-    def _row_names(self) -> list[str]:
-        degrees = self.basis.degrees().tolist()[: self._n_shown]
-        # As get_feature_names_out has them.
-        return [f"g{d}_{i - degrees.index(d)}" for i, d in enumerate(degrees)]
 
     def _draw_shares(self, ax: Any) -> None:
         """Draw a cell for each variable and polynomial; the number where it is large."""
@@ -351,17 +411,19 @@ class SpectrumDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         fitted = fitted_ideal(ideal)
         points = points_of(fitted, X)
-        elsewhere = None
-        if points is not None:
-            sizes = np.sqrt(np.mean(fitted.basis_.evaluate(points) ** 2, axis=0))
-            degrees = fitted.basis_.degrees()
-            elsewhere = []
-            for step in fitted.trace_:
-                here = degrees == step.degree
-                below = step.spectrum[: step.vanishing]
-                where = _find_places(fitted.extents_[here], below)
-                elsewhere.append(np.full(step.vanishing, np.nan))
-                elsewhere[-1][where] = sizes[here]
+        if points is None:
+            return cls(fitted.trace_).plot(ax=ax)
+        sizes = np.sqrt(np.mean(fitted.basis_.evaluate(points) ** 2, axis=0))
+        degrees = fitted.basis_.degrees()
+        elsewhere = []
+        for step in fitted.trace_:
+            here = degrees == step.degree
+            places = np.arange(step.vanishing)
+            if here.sum() < step.vanishing:  # of minimal generators, some are not there
+                below = step.spectrum[: step.vanishing, None]
+                places = np.argmin(np.abs(below - fitted.extents_[here]), axis=0)
+            elsewhere.append(np.full(step.vanishing, np.nan))
+            elsewhere[-1][places] = sizes[here]
         return cls(fitted.trace_, elsewhere=elsewhere).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -383,10 +445,14 @@ class SpectrumDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         ax.set_yscale("log")
         ax.set_ylim(*self._limits())
+        names = []
         for place, step in enumerate(self.trace):
             self._draw_degree(place, step)
+            counted = step.vanishing + step.nonvanishing + step.cut
+            infinite = f"\n{step.unbounded} infinite" if step.unbounded else ""
+            names.append(f"degree {step.degree}\n{step.vanishing} of {counted} vanish{infinite}")
         ax.set_xlim(-0.5, len(self.trace) - 0.5)
-        ax.set_xticks(range(len(self.trace)), [_below(step) for step in self.trace])
+        ax.set_xticks(range(len(self.trace)), names)
         ax.tick_params(axis="x", length=0, labelsize=TEXT_SIZE, labelcolor=INK)
         ax.tick_params(axis="y", which="both", labelsize=NOTE_SIZE, colors=NOTE)
         ax.set_ylabel("extent: root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
@@ -408,7 +474,9 @@ class SpectrumDisplay:
 
     def _draw_degree(self, place: int, step: DegreeTrace) -> None:
         ax, extents = self.ax_, np.clip(step.spectrum, LOWEST_DRAWN, None)
-        across = place + SPREAD * _evenly(len(extents))
+        across = place + np.linspace(-SPREAD / 2, SPREAD / 2, len(extents))
+        if len(extents) == 1:
+            across = np.array([float(place)])
         size = float(np.clip(260 / max(len(extents), 1), 5, 26))
         vanishing, rest = slice(0, step.vanishing), slice(step.vanishing, None)
         marks = {"s": size, "linewidths": 1.0}
@@ -437,24 +505,3 @@ class SpectrumDisplay:
             entries.append(mark(other, marker="_", color=MORE, markeredgewidth=2))
         stroke = (0, (3, 1.5)) if any(step.tol > 0 for step in self.trace) else ""
         return [*entries, legend_entry(written, color=INK, linewidth=1.2, linestyle=stroke)]
-
-
-def _find_places(extents: FloatArray, spectrum: FloatArray) -> IntArray:
-    """Return where polynomials are in a spectrum; of minimal generators, some are not there."""
-    if len(extents) == len(spectrum):
-        return np.arange(len(spectrum))
-    return np.asarray(np.argmin(np.abs(spectrum[:, None] - extents), axis=0))
-
-
-def _evenly(count: int) -> FloatArray:
-    """Return places from -1/2 to 1/2; the middle for one."""
-    return np.linspace(-0.5, 0.5, count) if count > 1 else np.zeros(count)
-
-
-def _below(step: DegreeTrace) -> str:
-    """Return what is written below a degree."""
-    counted = step.vanishing + step.nonvanishing + step.cut
-    lines = [f"degree {step.degree}", f"{step.vanishing} of {counted} vanish"]
-    if step.unbounded:
-        lines.append(f"{step.unbounded} infinite")
-    return "\n".join(lines)

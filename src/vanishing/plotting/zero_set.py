@@ -13,7 +13,7 @@ from vanishing.data.inputs import get_feature_names
 from vanishing.equations.text import number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.levels import SAME
-from vanishing.plotting.models import fitted_ideal, points_of
+from vanishing.plotting.overview import fitted_ideal, points_of
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import variable_names
 from vanishing.style import (
@@ -167,6 +167,9 @@ def draw_surfaces(
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     grid, _ = _grid(limits, resolution)
+    elevation, azimuth = np.radians([ax.elev, ax.azim])
+    flat = np.cos(elevation)
+    viewer = np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
     found = []
     for which in range(basis.count()):
         triangles = zero_triangles(_polynomial(basis, which), grid)
@@ -174,20 +177,10 @@ def draw_surfaces(
         if not found[-1]:
             continue
         color = np.array(to_rgb(SERIES[which % len(SERIES)]))
-        faces = _lit(triangles / np.ptp(limits, axis=1), color, _towards_viewer(ax))
+        faces = _lit(triangles / np.ptp(limits, axis=1), color, viewer)
         colors = np.hstack([faces, np.full((len(faces), 1), opacity)])
         ax.add_collection3d(Poly3DCollection(triangles, facecolors=colors, linewidths=0, zorder=1))
     return found
-
-
-def draw_curve(ax: Any, basis: PolynomialBasis, limits: Any, resolution: int | None) -> bool:
-    """Draw where several polynomials of three variables are zero together; say if they are."""
-    from mpl_toolkits.mplot3d.art3d import Line3DCollection
-
-    segments = common_zeros(basis, limits, resolution)
-    if len(segments):
-        ax.add_collection3d(Line3DCollection(segments, colors=[INK], linewidths=1.5, zorder=3))
-    return len(segments) > 0
 
 
 def common_zeros(basis: PolynomialBasis, limits: Any, resolution: int | None) -> FloatArray:
@@ -229,12 +222,6 @@ def _normal_steps(jacobians: FloatArray, values: FloatArray) -> FloatArray:
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=singular > 0)
     inverse[:, 1] *= singular[:, 1] > SAME * singular[:, 0]
     return np.asarray(np.einsum("nki,nk,njk,nj->ni", vt, inverse, u, values))
-
-
-def _towards_viewer(ax: Any) -> FloatArray:
-    elevation, azimuth = np.radians([ax.elev, ax.azim])
-    flat = np.cos(elevation)
-    return np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
 
 
 def _lit(triangles: FloatArray, color: FloatArray, viewer: FloatArray) -> FloatArray:
@@ -435,18 +422,20 @@ class ZeroSetDisplay:
             With ``ax_`` and ``figure_``.
         """
         pyplot(f"{type(self).__name__}.plot")
-        in_space = self._in_space
         self._check(kind, sign_regions, resolution, ax)
-        if ax is None:
-            ax = self._new_space() if in_space else new_axes(1, self._size())
+        limits = self.limits
+        if ax is None and self._in_space:
+            ax = self._new_space()
+        elif ax is None:
+            across, up = np.ptp(limits, axis=1)
+            share = float(up / across) if same_units(limits) else 1.0
+            ax = new_axes(1, (WIDE_SIDE + LEGEND, min(WIDE_SIDE * share, TALL_SIDE) + LABELS))
         self.ax_, self.figure_ = ax, ax.figure
         self._draw_points()
-        if in_space:
+        if self._in_space:
             entries = self._draw_space(kind, resolution)
         else:
-            found = draw_contours(
-                ax, self.basis, self.limits, resolution, sign_regions=sign_regions
-            )
+            found = draw_contours(ax, self.basis, limits, resolution, sign_regions=sign_regions)
             entries = self._entries(found, sign_regions=sign_regions)
         self._write(entries)
         return self
@@ -487,12 +476,6 @@ class ZeroSetDisplay:
         with rc_context({"grid.color": "#E4E4E4", "grid.linewidth": 0.6}):
             return new_axes(1, size, projection="3d", computed_zorder=False)
 
-    def _size(self) -> tuple[float, float]:
-        """Return the size of a figure in the plane, in the proportions of the limits."""
-        width, height = np.ptp(self.limits, axis=1)
-        share = float(height / width) if same_units(self.limits) else 1.0
-        return WIDE_SIDE + LEGEND, min(WIDE_SIDE * share, TALL_SIDE) + LABELS
-
     def _draw_points(self) -> None:
         look = {"linewidths": 0.0, "s": 10 if self._in_space else 15}
         if self.contrast is not None:
@@ -501,60 +484,60 @@ class ZeroSetDisplay:
             self.ax_.scatter(*self.X.T, color=LESS, alpha=0.7, zorder=2.1, **look)
 
     def _draw_space(self, kind: Kind, resolution: int | None) -> list[Any]:
-        count = self.basis.count()
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+        ax, limits, count = self.ax_, self.limits, self.basis.count()
         if kind == "auto":
             kind = "surfaces" if count == 1 else "both" if count == 2 else "curve"
         entries = []
         if kind != "curve":
             # Of several surfaces those behind are seen, and all are where a curve is drawn.
             opacity = FAINT if kind == "both" else 0.55 if count == 1 else 0.35
-            found = draw_surfaces(self.ax_, self.basis, self.limits, resolution, opacity)
-            entries = self._entries(found)
+            entries = self._entries(draw_surfaces(ax, self.basis, limits, resolution, opacity))
         if kind != "surfaces":
-            found_curve = draw_curve(self.ax_, self.basis, self.limits, resolution)
-            name = f"zero set of {count} equations" + (
-                "" if found_curve else ":\nnot in the picture"
-            )
+            segments = common_zeros(self.basis, limits, resolution)
+            if len(segments):
+                ax.add_collection3d(
+                    Line3DCollection(segments, colors=[INK], linewidths=1.5, zorder=3)
+                )
+            name = f"zero set of {count} equations"
+            name += "" if len(segments) else ":\nnot in the picture"
             entries.append(legend_entry(name, color=INK, linewidth=1.5))
-        finish_space(self.ax_, self.limits)
+        finish_space(ax, limits)
         return entries
 
     def _entries(self, found: list[bool], *, sign_regions: bool = False) -> list[Any]:
         """Name the polynomials."""
-        in_space = self._in_space
         entries = []
         described = zip(found, self.basis.degrees(), self.basis.extents, strict=True)
         for i, (is_seen, degree, extent) in enumerate(described):
             name = f"g = 0, degree {degree}, extent {number(extent, '.2g')}"
             name += "" if is_seen else "\n(not in the picture)"
-            look = {"marker": "s", "linestyle": "", "alpha": 0.7} if in_space else {}
-            stroke = {} if in_space else {"linestyle": STROKES[i % len(STROKES)], "linewidth": 1.8}
-            entries.append(legend_entry(name, color=SERIES[i % len(SERIES)], **look, **stroke))
+            look: dict[str, Any] = {"linestyle": STROKES[i % len(STROKES)], "linewidth": 1.8}
+            if self._in_space:
+                look = {"marker": "s", "linestyle": "", "alpha": 0.7}
+            entries.append(legend_entry(name, color=SERIES[i % len(SERIES)], **look))
         if sign_regions:
-            for color, sign in ((MORE, "g > 0"), (LESS, "g < 0")):
-                entries.append(
-                    legend_entry(
-                        sign, color=color, marker="s", linestyle="", alpha=0.3, markersize=8
-                    )
-                )
+            look = {"marker": "s", "linestyle": "", "alpha": 0.3, "markersize": 8}
+            entries.append(legend_entry("g > 0", color=MORE, **look))
+            entries.append(legend_entry("g < 0", color=LESS, **look))
         return entries
 
     def _write(self, entries: list[Any]) -> None:
         """Write names of axes and, beside them, of what is drawn."""
+        look = {"linestyle": "", "markersize": 4}
+        first = []
         if self.X is not None:
-            entries.insert(0, legend_entry("X", color=LESS, marker="o", linestyle="", markersize=4))
+            first.append(legend_entry("X", color=LESS, marker="o", **look))
         if self.contrast is not None:
-            look = {"marker": "^", "linestyle": "", "markersize": 4}
-            entries.insert(
-                1 if self.X is not None else 0, legend_entry("contrast", color=MORE, **look)
-            )
+            first.append(legend_entry("contrast", color=MORE, marker="^", **look))
         names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
             getattr(self.ax_, f"set_{axis}label")(
                 shorten_name(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
             )
         self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
-        write_legend(self.ax_, entries)
+        write_legend(self.ax_, [*first, *entries])
 
 
 def _chosen_basis(ideal: VanishingIdeal, polynomials: Any) -> PolynomialBasis:

@@ -1118,11 +1118,11 @@ def test_only_ideals_give_signed_values(call, tables, tmp_path):
 
 
 def test_equations_of_too_many_terms_stay_in_their_coordinates(call, pipelines, monkeypatch):
-    from vanishing.app.cli import equations
+    from vanishing.app.cli import describe
 
-    monkeypatch.setattr(equations, "MOST_LISTED_TERMS", 6)
+    monkeypatch.setattr(describe, "MOST_LISTED_TERMS", 6)
     shown = call("show", "ideal.safetensors").out
-    monkeypatch.setattr(equations, "MOST_LISTED_TERMS", 5)
+    monkeypatch.setattr(describe, "MOST_LISTED_TERMS", 5)
     done = call("show", "ideal.safetensors")
     assert "u0" not in shown
     assert "too many" in done.err
@@ -1337,9 +1337,9 @@ def test_undecided_candidates_have_a_column(call, tmp_path, monkeypatch):
 
 
 def test_equations_are_counted_where_they_are_too_many_to_write(call, tables, models, monkeypatch):
-    from vanishing.app.cli import equations
+    from vanishing.app.cli import describe
 
-    monkeypatch.setattr(equations, "MOST_LISTED_TERMS", 2)
+    monkeypatch.setattr(describe, "MOST_LISTED_TERMS", 2)
     done = call("explain", "new.csv", "-m", "detector.safetensors", "-r", "3", "--raw")
     assert done.code == 0, done.err
     assert "too many terms to write out" in done.out

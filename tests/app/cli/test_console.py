@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from vanishing import VanishingIdeal
-from vanishing.app.cli import console, equations, main
+from vanishing.app.cli import console, describe, main
 from vanishing.app.cli.console import ModelError, bar
-from vanishing.app.cli.equations import equation_texts
+from vanishing.app.cli.describe import equation_texts
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_long_equations_are_cut_and_enormous_ones_refused(monkeypatch):
     ideal = VanishingIdeal(max_degree=1, tol=1e-9).fit(points)
     (text,) = equation_texts(ideal, list("abcdef"), terms=3)
     assert text.endswith("+ (3 smaller terms) = 0")
-    monkeypatch.setattr(equations, "MOST_LISTED_TERMS", 6)  # seven with the constant
+    monkeypatch.setattr(describe, "MOST_LISTED_TERMS", 6)  # seven with the constant
     with pytest.raises(ModelError, match="too many"):
         equation_texts(ideal, list("abcdef"))
 

@@ -14,7 +14,7 @@ from tests.support.command_line import environment, parabola, write_csv
 
 from vanishing import ClassVanishingFeatures, VanishingDetector, VanishingIdeal, discover
 from vanishing.app.cli import main
-from vanishing.app.cli.equations import carry_back
+from vanishing.app.cli.describe import carry_back
 from vanishing.app.cli.models import ideals_of
 from vanishing.equations.sizes import DataScale
 from vanishing.persistence import save

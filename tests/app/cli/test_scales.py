@@ -9,7 +9,7 @@ from tests.support.command_line import write_csv
 
 import vanishing
 from vanishing import VanishingIdeal
-from vanishing.app.cli.equations import equation_texts
+from vanishing.app.cli.describe import equation_texts
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.polynomials.monomials import monomials
 

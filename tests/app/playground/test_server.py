@@ -14,7 +14,7 @@ import httpx
 from tests.support.playground import assert_refused, fit_request
 
 from vanishing import VanishingIdeal
-from vanishing.app.playground import checks, scenes
+from vanishing.app.playground import requests, scenes
 from vanishing.app.playground import scenes as plane
 from vanishing.app.playground.server import PAGES, STATIC, make_page
 
@@ -81,7 +81,7 @@ COORDINATES = st.one_of(
     x=st.lists(st.lists(COORDINATES, min_size=2, max_size=2), max_size=12),
     y=st.lists(st.lists(COORDINATES, min_size=2, max_size=2), max_size=12),
     degree=st.integers(1, 4),
-    normalization=st.sampled_from(checks.PLAIN),
+    normalization=st.sampled_from(requests.PLAIN),
     tol=st.sampled_from([0.0, 1e-4, 0.1, 10.0, 1e6]),
 )
 def test_all_points_are_answered(x, y, degree, normalization, tol):

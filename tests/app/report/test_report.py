@@ -26,9 +26,8 @@ from vanishing.app.report import (
     write_laws_report,
     write_report,
 )
-from vanishing.app.report.content import image_shape_of
+from vanishing.app.report.anomalies import compare_with_labels, image_shape_of
 from vanishing.app.report.equations import Formula, Formulas
-from vanishing.app.report.scores import compare_with_labels
 from vanishing.app.wording import describe_fix, list_changes
 from vanishing.equations.mathml import mathml_equation
 from vanishing.equations.text import Sum, changed_number, join
@@ -710,8 +709,8 @@ def test_equation_of_one_ideal_is_the_law(tmp_path):
 
 
 def test_long_lists_of_laws_are_folded_and_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.content.LISTED", 2)
-    monkeypatch.setattr("vanishing.app.report.content.FOLDED", 3)
+    monkeypatch.setattr("vanishing.app.report.page.LISTED", 2)
+    monkeypatch.setattr("vanishing.app.report.page.FOLDED", 3)
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 5, (60, 6))
     X[:, 2], X[:, 5] = X[:, 0] ** 2, X[:, 3] + X[:, 4]
@@ -742,8 +741,8 @@ def test_rows_that_no_two_cells_fix_are_said_to_be(tmp_path):
 
 
 def test_equations_as_fitted_where_they_cannot_be_rounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.content.LARGE_LISTED", 1)
-    monkeypatch.setattr("vanishing.app.report.content.LARGE_FOLDED", 1)
+    monkeypatch.setattr("vanishing.app.report.page.LARGE_LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.page.LARGE_FOLDED", 1)
     X = np.random.default_rng(0).normal(size=(60, 2)) @ np.random.default_rng(1).normal(size=(2, 6))
     X += 0.01 * np.random.default_rng(2).normal(size=X.shape)
     ideal = VanishingIdeal(max_degree=1, tol=0.1).fit(X)
@@ -752,7 +751,7 @@ def test_equations_as_fitted_where_they_cannot_be_rounded(tmp_path, monkeypatch)
     def refuse(*_, **__):
         raise ValueError("too many terms")
 
-    monkeypatch.setattr("vanishing.app.report.fit.tidy", refuse)
+    monkeypatch.setattr("vanishing.app.report.equations.tidy", refuse)
     write_equations_report(tmp_path / "few.html", ideal, X)
     text = (tmp_path / "few.html").read_text(encoding="utf-8")
     assert "As fitted; dots stand for all but the largest terms." in text
@@ -769,8 +768,8 @@ def test_exact_equations_have_no_rows_that_are_off(tmp_path):
 
 
 def test_more_anomalies_than_are_listed_are_counted(tmp_path, detector, readings, monkeypatch):
-    monkeypatch.setattr("vanishing.app.report.content.LISTED", 1)
-    monkeypatch.setattr("vanishing.app.report.content.FOLDED", 1)
+    monkeypatch.setattr("vanishing.app.report.page.LISTED", 1)
+    monkeypatch.setattr("vanishing.app.report.page.FOLDED", 1)
     scores = detector.score_samples(readings)
     low = np.argsort(scores)[:5]
     X = readings.iloc[np.concatenate([low, low, low])]

@@ -60,17 +60,8 @@ class State:
 state = State()
 
 
-def out() -> Any:
-    """Return rich's console of standard output."""
-    return _console()
-
-
-def err() -> Any:
-    """Return rich's console of standard error."""
-    return _console(stderr=True)
-
-
-def _console(**options: Any) -> Any:
+def out(*, is_error: bool = False) -> Any:
+    """Return rich's console of standard output, or of standard error."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -81,7 +72,12 @@ def _console(**options: Any) -> Any:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text), style, control)
 
-    return Visible(highlight=False, **options)
+    return Visible(highlight=False, stderr=is_error)
+
+
+def err() -> Any:
+    """Return rich's console of standard error."""
+    return out(is_error=True)
 
 
 def make_table(

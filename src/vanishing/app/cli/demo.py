@@ -25,7 +25,7 @@ def demo(
 
     The first table shows the equations of a pump that runs well, the second has faults to find.
     """
-    from vanishing.app.cli import equations, findings, models, tables
+    from vanishing.app.cli import describe, models, tables
     from vanishing.app.report import write_report
 
     try:
@@ -42,7 +42,7 @@ def demo(
         normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
     )
     known = models.truth(new, None)
-    found = findings.find(detector, new, known, top=len(FAULTS))
+    found = describe.find(detector, new, known, top=len(FAULTS))
     model, report = folder / "pump.safetensors", folder / "report.html"
     detector.save(model)
     scores = {"score": found.scores, "anomaly": found.anomalous.astype("int64")}
@@ -58,29 +58,29 @@ def demo(
         train=normal.for_model,
     )
     if json:
-        emit(findings.findings_record(found, new) | {"files": sorted(map(str, folder.iterdir()))})
+        emit(describe.findings_record(found, new) | {"files": sorted(map(str, folder.iterdir()))})
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
     say("equations that they satisfy, found without any hint:")
-    equations.show_equations(detector, None, terms=0, table=normal, mix=True)
+    describe.show_equations(detector, None, terms=0, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
-    findings.show_findings(found, new, out())
+    describe.show_findings(found, new, out())
     say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
     worst = new.row_name(int(found.worst[0]))
+    compared = f"{files['new.csv']} --train {files['normal.csv']} --id time"
     for line in (
-        f"vanishing explain {files['new.csv']} --model {model} --id time --row {worst}",
-        f"vanishing score {files['new.csv']} --model {model} --id time",
-        f"vanishing show {model}",
-        f"vanishing info {files['new.csv']}",
-        f"vanishing fit {files['normal.csv']}",
-        f"vanishing check {files['new.csv']} --train {files['normal.csv']} --id time",
-        f"vanishing detect {files['new.csv']} --train {files['normal.csv']} --id time "
-        "--label fault --degree 2 --tol 0.02 --contamination 0.01",
-        "vanishing detect your.csv",
+        f"explain {files['new.csv']} --model {model} --id time --row {worst}",
+        f"score {files['new.csv']} --model {model} --id time",
+        f"show {model}",
+        f"info {files['new.csv']}",
+        f"fit {files['normal.csv']}",
+        f"check {compared}",
+        f"detect {compared} --label fault --degree 2 --tol 0.02 --contamination 0.01",
+        "detect your.csv",
     ):
-        say(f"  {line}")
+        say(f"  vanishing {line}")
 
 
 def _pump() -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ def detect(
     By default the detector is a mixture of many local equations. With --degree, --tol,
     --normalization or --construction it is a single ideal, whose equations people can read.
     """
-    from vanishing.app.cli import findings, laws, models, tables
+    from vanishing.app.cli import describe, laws, models, tables
 
     if asked.anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the --label column; pass --label, too")
@@ -82,13 +82,13 @@ def detect(
     table = inputs.table
     # Before the fit, which takes long.
     known = None if label is None else models.truth(table, asked.anomalous)
-    detector = _fit(inputs, wanted, threshold)
+    detector = inputs.fit(wanted, threshold)
     if not hasattr(detector, "explain"):
         raise UsageError(
             f"detect is not supported for {models.kind_of(detector)} ({compared.model}); use "
             "vanishing score, or make a detector with vanishing fit --kind detector"
         )
-    found = findings.find(detector, table, known, top=asked.top)
+    found = describe.find(detector, table, known, top=asked.top)
     strays = _check_strays(table)
     if save is not None:
         with tables.refusals(save):
@@ -96,20 +96,18 @@ def detect(
     if output.report is not None:
         _write_report(output.report, detector, inputs, found, strays, known)
     if output.out is not None:
-        columns = models.row_column(table, reading.id) | {
-            "score": found.scores,
-            "anomaly": found.anomalous.astype("int64"),
-        }
+        scored = {"score": found.scores, "anomaly": found.anomalous.astype("int64")}
+        columns = models.row_column(table, reading.id) | scored
         tables.write_table(output.out, columns, format=output.out_format)
     whole = table.unfiltered or table
     if output.json:
         files = {"out": output.out, "report": output.report, "saved": save}
         cells = {"not_numbers": laws.stray_records(strays, whole)}
-        emit(findings.findings_record(found, table) | cells | files)
+        emit(describe.findings_record(found, table) | cells | files)
     elif output.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
         console = err() if output.out == "-" else out()
-        findings.show_findings(found, table, console)
+        describe.show_findings(found, table, console)
         if strays.rows:
             laws.show_strays(strays, whole, console)
         elif len(found.worst):
@@ -128,6 +126,16 @@ class Inputs(NamedTuple):
     table: Any
     normal: Any
     model: Any
+
+    def fit(self, wanted: Equations, threshold: Threshold) -> Any:
+        """Return the model, fitted if it is not there."""
+        from vanishing.app.cli import models
+
+        if self.model is not None:
+            return self.model
+        if self.normal is not None:
+            return models.fit_detector(self.normal, threshold, wanted)
+        return models.fit_to_itself(self.table, threshold, wanted)
 
 
 def _write_report(
@@ -192,46 +200,23 @@ def _read(
         models.refuse_unused(wanted, threshold, reason="the model is already fitted")
     tables.check_inputs([data, train])
     fitted = None if model is None else models.load_model(model)
+    about: dict[str, Any] = {"label": label, "gaps": "skip"}
     normal = None
     if train is not None:
-        normal = tables.read_input(
-            train, reading, label=label, secondary=True, set_aside=True, gaps="skip"
-        )
-        _note_constants(normal)
-    table = tables.read_input(
-        data,
-        reading,
-        label=label,
-        model=normal if fitted is None else fitted,
-        set_aside=fitted is None,
-        gaps="skip",
-        lists_strays=lists_strays,
-    )
-    return Inputs(table, normal, fitted)
-
-
-def _note_constants(normal: Any) -> None:
-    """Say which columns never change in normal rows, so that any other value is an anomaly."""
-    same = [
-        f"{name} = {column[0]:g}"
-        for name, column in zip(normal.shown_names, normal.values.T, strict=True)
-        if column.min() == column.max()
-    ]
-    if same:
-        note(
-            f"{normal.where}: the same in every row: {list_some(same)}; a row with another value "
-            "is called anomalous"
-        )
-
-
-def _fit(inputs: Inputs, wanted: Equations, threshold: Threshold) -> Any:
-    from vanishing.app.cli import models
-
-    if inputs.model is not None:
-        return inputs.model
-    if inputs.normal is not None:
-        return models.fit_detector(inputs.normal, threshold, wanted)
-    return models.fit_to_itself(inputs.table, threshold, wanted)
+        normal = tables.read_input(train, reading, secondary=True, set_aside=True, **about)
+        same = [
+            f"{name} = {column[0]:g}"
+            for name, column in zip(normal.shown_names, normal.values.T, strict=True)
+            if column.min() == column.max()
+        ]
+        if same:
+            note(
+                f"{normal.where}: the same in every row: {list_some(same)}; a row with another "
+                "value is called anomalous"
+            )
+    like = normal if fitted is None else fitted
+    about |= {"set_aside": fitted is None, "lists_strays": lists_strays}
+    return Inputs(tables.read_input(data, reading, model=like, **about), normal, fitted)
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
@@ -267,18 +252,19 @@ def explain(
 ) -> None:
     """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
-    from vanishing.app.cli import findings, models, tables
+    from vanishing.app.cli import describe, models, tables
 
     picture = asked.picture
     tables.check_outputs([picture], [data, compared.model, compared.train])
     inputs = _read(data, compared, reading, wanted, threshold, label)
     table = inputs.table
-    fitted = _fit(inputs, wanted, threshold)
+    fitted = inputs.fit(wanted, threshold)
     if asked.row:
         chosen = [_find_row(table, each) for each in asked.row]
     else:
         chosen = [int(models.anomaly_scores(fitted, table).argmax())]
-    if models.is_detector(fitted) and not hasattr(fitted, "explain"):
+    is_detector = models.is_detector(fitted)
+    if is_detector and not hasattr(fitted, "explain"):
         raise ModelError(
             "explain is not supported for pipelines; fit a detector to the columns themselves"
         )
@@ -286,19 +272,16 @@ def explain(
         raise ModelError(
             "explain is not supported for models of classes; fit one with --kind detector"
         )
-    if not models.is_detector(fitted):
+    if not is_detector:
         if picture is not None:
             raise ModelError("an ideal has no explanation to draw; use a detector")
-        n_equations = asked.equations
-        records = [
-            findings.show_values(fitted, table, i, n_equations, raw=raw, silent=json)
-            for i in chosen
-        ]
+        show = describe.show_values
+        rows = [show(fitted, table, i, asked.equations, raw=raw, silent=json) for i in chosen]
         if json:
-            emit({"rows": records})
+            emit({"rows": rows})
         return
     found = [
-        (i, findings.explain_row(fitted, table, i, n_equations=asked.equations))
+        (i, describe.explain_row(fitted, table, i, n_equations=asked.equations))
         for i in track(chosen, "explaining", len(chosen))
     ]
     if picture is not None:
@@ -307,15 +290,14 @@ def explain(
         display = required("vanishing.plotting", "ExplanationDisplay", extra="plot")
         models.save_picture(picture, lambda: display.from_explanation(found[0][1]))
     if json:
-        emit({"rows": [findings.explanation_record(fitted, table, i, why) for i, why in found]})
+        emit({"rows": [describe.explanation_record(fitted, table, i, why) for i, why in found]})
         return
     tables.note_lines(table, int(table.rows[chosen[0]]))
+    options = {"n_features": asked.features, "normal": inputs.normal, "raw": raw}
     for number, (i, why) in enumerate(found):
         if number:
             say()
-        findings.show_explanation(
-            fitted, table, i, why, n_features=asked.features, normal=inputs.normal, raw=raw
-        )
+        describe.show_explanation(fitted, table, i, why, **options)
 
 
 def _find_row(table: Any, name: str) -> int:
@@ -324,14 +306,12 @@ def _find_row(table: Any, name: str) -> int:
     if name in names:
         return names.index(name)
     if table.row_ids is None:
-        called = name
-        has = (
-            f"rows are numbered from {names[0]} to {names[-1]}, without the header, and rows with "
-            "missing values are left out"
+        raise DataError(
+            f"{table.where} has no row {name}; rows are numbered from {names[0]} to {names[-1]}, "
+            "without the header, and rows with missing values are left out; pass such a number, "
+            "or choose a column of names with --id"
         )
-        remedy = "pass such a number, or choose a column of names with --id"
-    else:
-        called = repr(name)
-        has = f"the --id column names the rows: {list_some(names)}"
-        remedy = "pass one of these, or leave --id out to pass the number of a row"
-    raise DataError(f"{table.where} has no row {called}; {has}; {remedy}")
+    raise DataError(
+        f"{table.where} has no row {name!r}; the --id column names the rows: {list_some(names)}; "
+        "pass one of these, or leave --id out to pass the number of a row"
+    )

@@ -64,7 +64,8 @@ def fit(
     No option is needed: columns are standardized, and the tolerance is the noise of the data.
     Columns of text and dates are left out.
     """
-    from vanishing.app.cli import equations, models, tables
+    from vanishing import ClassVanishingFeatures
+    from vanishing.app.cli import describe, models, tables
     from vanishing.persistence import save as save_model
 
     contrast, report = asked.contrast, asked.report
@@ -72,7 +73,18 @@ def fit(
     tables.check_inputs([data, contrast])
     tables.check_outputs([save, report], [data, contrast])
     table = tables.read_input(data, reading, label=label, set_aside=True, gaps="skip")
-    model = _fit(table, asked, reading, wanted, fitting, threshold, label)
+    if asked.kind == "detector":
+        model = models.fit_detector(table, threshold, wanted)
+    elif asked.kind == "classes":
+        ideal = models.make_ideal(wanted, contrastive=True) if wanted.given else None
+        with models.library_errors(table.where), working(f"fitting {len(table)} rows"):
+            model = ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
+    else:
+        other = None
+        if contrast is not None:
+            like: dict[str, Any] = {"label": label, "model": table, "secondary": True}
+            other = tables.read_input(contrast, reading, gaps="skip", **like)
+        model = models.fit_equations(table, wanted, fitting, other)
     if save is not None:
         with tables.refusals(save):
             save_model(model, save)
@@ -82,10 +94,10 @@ def fit(
     if report is not None:
         _write_report(report, model, table)
     if json:
-        record = equations.fit_record(model, table, raw=raw)
+        record = describe.fit_record(model, table, raw=raw)
         emit({**record, "rows": n_rows, "saved": save, "report": report})
         return
-    equations.describe(model, table, raw=raw)
+    describe.describe_model(model, table, raw=raw)
     if len(table) < n_rows:
         say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
     elif asked.kind == "ideal" and models.core(model).basis_.count() > table.values.shape[1]:
@@ -122,32 +134,6 @@ def _check_options(
         models.refuse_unused(threshold, reason="only detectors (--kind detector) have one")
     if kind != "ideal":
         models.refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
-
-
-def _fit(
-    table: Any,
-    asked: FitOptions,
-    reading: Reading,
-    wanted: Equations,
-    fitting: Fitting,
-    threshold: Threshold,
-    label: str | None,
-) -> Any:
-    from vanishing import ClassVanishingFeatures
-    from vanishing.app.cli import models, tables
-
-    if asked.kind == "detector":
-        return models.fit_detector(table, threshold, wanted)
-    if asked.kind == "classes":
-        ideal = models.make_ideal(wanted, contrastive=True) if wanted.given else None
-        with models.library_errors(table.where), working(f"fitting {len(table)} rows"):
-            return ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
-    other = None
-    if asked.contrast is not None:
-        other = tables.read_input(
-            asked.contrast, reading, label=label, model=table, secondary=True, gaps="skip"
-        )
-    return models.fit_equations(table, wanted, fitting, other)
 
 
 def _write_report(path: str, model: Any, table: Any) -> None:

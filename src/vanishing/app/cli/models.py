@@ -4,9 +4,9 @@ import dataclasses
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -141,19 +141,14 @@ def writing_report(path: str) -> Iterator[Callable[[float], object]]:
 
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
     """Say that there is no equation, and which options to try."""
-    words = "no equation holds "
-    if tol == "auto":
-        words += "to within noise"
-    else:
-        words += f"up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
+    limit = f"up to --tol {tol if isinstance(tol, str) else format(tol, 'g')}"
+    words = f"no equation holds {'to within noise' if tol == 'auto' else limit}"
     if not 0 < smallest < np.inf:
         return f"{words}: try a larger --degree"
+    words += f"; the best one reaches {smallest:.3g}"
     if tol == "auto" and smallest > MOST_NOISE:  # far from any equation
-        return f"{words}; the best one reaches {smallest:.3g}: try a larger --degree"
-    larger = suggest_tolerance(smallest)
-    return (
-        f"{words}; the best one reaches {smallest:.3g}: try --tol {larger:g} or a larger --degree"
-    )
+        return f"{words}: try a larger --degree"
+    return f"{words}: try --tol {suggest_tolerance(smallest):g} or a larger --degree"
 
 
 def anomaly_scores(model: Any, table: Table) -> FloatArray:
@@ -236,79 +231,65 @@ def choose_ideal(model: Any, name: str | None) -> tuple[str, VanishingIdeal]:
     return key, ideals[key]
 
 
-def _behind(model: Pipeline) -> str:
-    """Say what u0, u1, ... are for the ideals of a pipeline."""
-    steps = preprocessing(model)
-    names = [kind_of(step) for _, step in steps.steps] if steps else []
-    if coordinate_names(core(model), next(iter(ideals_of(model))))[1]:
-        names.append(kind_of(core(model)))  # which changes its coordinates once more
-    return f"in the preprocessed columns u0, u1, ... (after {' and '.join(names)})"
-
-
 def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     """Return the names of the variables of one of the ideals, and what they mean in words."""
     names = feature_names(model)
+    coordinates = [f"u{i}" for i in range(ideals_of(model)[key].basis_.n_features)]
     if isinstance(model, Pipeline):
-        width = ideals_of(model)[key].basis_.n_features
-        return [f"u{i}" for i in range(width)], _behind(model)
+        steps = preprocessing(model)
+        kinds = [kind_of(step) for _, step in steps.steps] if steps else []
+        if coordinate_names(core(model), key)[1]:
+            kinds.append(kind_of(core(model)))  # which changes its coordinates once more
+        return coordinates, f"in the preprocessed columns u0, u1, ... (after {' and '.join(kinds)})"
     if not is_detector(model):
         return names, ""
-    if isinstance(model, VanishingDetector | ChristoffelDetector):
-        coordinates = model.anomaly_score_.coordinates
-        if coordinates.scaler is None:
-            return names, ""
-        reduction = coordinates.maps[int(key.partition(",")[0])]
-        if reduction is None:
-            columns = coordinates.columns
-            kept = [f"{names[j]}'" for j in (range(len(names)) if columns is None else columns)]
-            return kept, "in standardized columns, x' = (x - mean) / spread"
-        width = reduction.n_components_
-        return [f"pc{i}" for i in range(width)], "in principal components of the columns"
-    ideal = ideals_of(model)[key]
-    width = ideal.basis_.n_features
-    return [f"u{i}" for i in range(width)], "in the transformed and preprocessed features"
+    if not isinstance(model, VanishingDetector | ChristoffelDetector):
+        return coordinates, "in the transformed and preprocessed features"
+    score = model.anomaly_score_.coordinates
+    if score.scaler is None:
+        return names, ""
+    reduction = score.maps[int(key.partition(",")[0])]
+    if reduction is None:
+        kept = range(len(names)) if score.columns is None else score.columns
+        meaning = "in standardized columns, x' = (x - mean) / spread"
+        return [f"{names[j]}'" for j in kept], meaning
+    components = [f"pc{i}" for i in range(reduction.n_components_)]
+    return components, "in principal components of the columns"
 
 
 # --- Models made from options ---------------------------------------------------------------------
 
 
-def make_ideal(wanted: Equations, *, contrastive: bool, tol: float | str = 0.1) -> VanishingIdeal:
+def make_ideal(wanted: Equations, *, contrastive: bool, tol: Any = 0.1) -> VanishingIdeal:
     """Return an ideal that is not fitted; contrastive by default where there is a contrast."""
     construction = wanted.construction or "vca"
-    by_default = "gradient" if construction == "vca" else None
-    chosen: dict[str, Any] = {
-        "construction": construction,
-        "normalization": wanted.normalization or ("contrastive" if contrastive else by_default),
-        "tol": tol if construction == "vca" else 0.1,
-        "generators": wanted.generators or "all",
-    }
-    if wanted.degree is not None:
-        chosen["max_degree"] = wanted.degree
-    if wanted.tol is not None:
-        chosen["tol"] = _tolerance(wanted.tol)
-        if construction != "vca" and isinstance(chosen["tol"], str):
+    is_vca = construction == "vca"
+    if wanted.tol in ("auto", "gap"):
+        tol = wanted.tol
+        if not is_vca:
             raise UsageError(
-                f"--tol {wanted.tol} needs all equations of a degree at once, but {construction} "
+                f"--tol {tol} needs all equations of a degree at once, but {construction} "
                 "finds one after the other: give a number such as 0.1"
             )
-    if construction != "vca" and wanted.normalization == "vca":
+    elif wanted.tol is not None:
+        expected = "--tol takes a number from 0 up, 'auto' or 'gap'"
+        tol = _read_number(wanted.tol, expected, lambda value: 0 <= value < np.inf)
+    elif not is_vca:
+        tol = 0.1
+    if not is_vca and wanted.normalization == "vca":
         raise UsageError(
             f"--normalization vca uses products, which {construction} does not form; leave it out, "
             "or choose --construction vca"
         )
-    return VanishingIdeal(**chosen)
-
-
-def _tolerance(text: str) -> float | str:
-    if text in ("auto", "gap"):
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--tol takes a number from 0 up, 'auto' or 'gap', got {text!r}")
-    return value
+    by_default = "contrastive" if contrastive else "gradient" if is_vca else None
+    degree: dict[str, Any] = {} if wanted.degree is None else {"max_degree": wanted.degree}
+    return VanishingIdeal(
+        construction=construction,
+        normalization=wanted.normalization or by_default,
+        tol=tol,
+        generators=wanted.generators or "all",
+        **degree,
+    )
 
 
 def refuse_unused(*groups: Any, reason: str) -> None:
@@ -390,8 +371,14 @@ def _refuse_huge(table: Table) -> None:
 
 def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
     ideal = make_ideal(wanted, contrastive=False) if wanted.given else None
+    contamination: float | str = threshold.contamination
+    if contamination != "auto":
+        expected = "--contamination takes a fraction up to 0.5 or 'auto'"
+        contamination = _read_number(
+            threshold.contamination, expected, lambda value: 0 < value <= 0.5
+        )
     options: dict[str, Any] = {
-        "contamination": contamination(threshold.contamination),
+        "contamination": contamination,
         "calibration": threshold.calibration,
         "random_state": threshold.seed,
     }
@@ -401,28 +388,15 @@ def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
         raise UsageError(
             "--image-shape chooses its own equations; leave out --degree, --tol and similar options"
         )
-    shape = _shape(threshold.image_shape)
-    if shape[0] * shape[1] != table.values.shape[1]:
+    height, width = _shape(threshold.image_shape)
+    if height * width != table.values.shape[1]:
         raise UsageError(
-            f"images of {shape[0]}x{shape[1]} have {shape[0] * shape[1]} pixels, but "
-            f"{table.where} has {table.values.shape[1]} columns; choose them with --columns"
+            f"images of {height}x{width} have {height * width} pixels, but {table.where} has "
+            f"{table.values.shape[1]} columns; choose them with --columns"
         )
     from vanishing.detectors import image_detector
 
-    return image_detector(shape, **options)
-
-
-def contamination(text: str) -> float | Literal["auto"]:
-    """Return the fraction that the option gives, or "auto"."""
-    if text == "auto":
-        return "auto"
-    try:
-        fraction = float(text)
-    except ValueError:
-        fraction = -1.0
-    if not 0 < fraction <= 0.5:
-        raise UsageError(f"--contamination takes a fraction up to 0.5 or 'auto', got {text!r}")
-    return fraction
+    return image_detector((height, width), **options)
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -450,28 +424,20 @@ def truth(table: Table, anomalous: str | None) -> BoolArray:
     """
     labels = np.array([str(label).strip().lower() for label in table.labels], dtype=object)
     found = set(labels.tolist())
-    if anomalous is not None:
-        wanted = anomalous.strip().lower()
-        if wanted not in found:
-            raise DataError(
-                f"{table.where}: no row has the label {anomalous!r}; {_list_labels(table)}"
-            )
-        return np.asarray(labels == wanted, dtype=np.bool_)
-    for bad, good in _WORDS:
-        if found <= bad | good:
-            return np.array([label in bad for label in labels], dtype=np.bool_)
-    raise DataError(
-        f"{table.where}: it is not clear which labels mark anomalies; {_list_labels(table)}: name "
-        "one of them with --anomalous"
-    )
-
-
-def _list_labels(table: Table) -> str:
-    """Write labels as they are in the table, with their numbers, the rarest first."""
+    if anomalous is None:
+        bad = next((bad for bad, good in _WORDS if found <= bad | good), None)
+        problem = "it is not clear which labels mark anomalies"
+        remedy = ": name one of them with --anomalous"
+    else:
+        bad = found & {anomalous.strip().lower()}
+        problem, remedy = f"no row has the label {anomalous!r}", ""
+    if bad:
+        return np.array([label in bad for label in labels], dtype=np.bool_)
+    # Labels as they are in the table, with their numbers, the rarest first.
     counts = Counter(str(label) for label in table.labels)
     ranked = sorted(counts.items(), key=lambda each: (each[1], each[0]))
-    shown = [f"{label!r} ({count_things(n, 'row')})" for label, n in ranked]
-    return f"there are {list_some(shown)}"
+    listed = list_some([f"{label!r} ({count_things(n, 'row')})" for label, n in ranked])
+    raise DataError(f"{table.where}: {problem}; there are {listed}{remedy}")
 
 
 # --- Rows that a command gives back: a table, or JSON ---------------------------------------------
@@ -489,18 +455,14 @@ def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
 def emit_or_write(columns: Columns, writing: Writing, *, json: bool) -> None:
     """Write rows where the user wants them; with ``json``, on standard output unless to a file."""
     if json and writing.out == PIPE:
-        emit({"rows": records(columns)})
+        plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
+        lines = zip(*plain.values(), strict=True)
+        emit({"rows": [dict(zip(plain, line, strict=True)) for line in lines]})
         return
     write_table(writing.out, columns, format=writing.out_format)
     if json:
         n_rows = len(next(iter(columns.values())))
         emit({"out": writing.out, "n_rows": n_rows, "columns": list(columns)})
-
-
-def records(columns: Columns) -> list[dict[str, Any]]:
-    """Return one mapping a row."""
-    plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
-    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 # --- Pictures, drawn by the library's displays ----------------------------------------------------
@@ -522,3 +484,10 @@ def save_picture(path: str, draw: Callable[[], Any]) -> None:
     pyplot.close(display.figure_)
     with output_file(path) as file:
         file.write(content.getbuffer())
+
+
+def _read_number(text: str, expected: str, is_valid: Callable[[float], bool]) -> float:
+    with suppress(ValueError):
+        if is_valid(value := float(text)):
+            return value
+    raise UsageError(f"{expected}, got {text!r}")

@@ -88,67 +88,63 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
-    from vanishing.app.cli import equations, models, tables
+    from vanishing.app.cli import describe, models, tables
 
-    ideal, picture = asked.ideal, asked.picture
-    tables.check_outputs([picture], [model, asked.points])
+    tables.check_outputs([asked.picture], [model, asked.points])
     fitted = models.load_model(model)
     table = None
     if asked.points is not None:
         table = tables.read_input(asked.points, reading, model=fitted, gaps="skip")
-    if picture is not None:
-        _draw(picture, fitted, what, ideal, table)
+    if asked.picture is not None:
+        _draw(asked.picture, fitted, what, asked.ideal, table)
     if json:
-        emit(_record(fitted, what, ideal, asked.digits))
+        emit(_record(fitted, what, asked))
         return
-    say(equations.headline(fitted))
+    say(describe.headline(fitted))
     if what == "equations":
-        equations.show_equations(fitted, ideal, digits=asked.digits, terms=asked.terms, table=table)
+        describe.show_equations(
+            fitted, asked.ideal, digits=asked.digits, terms=asked.terms, table=table
+        )
         n_ideals = len(models.ideals_of(fitted))
-        if ideal is None and n_ideals > 1 and models.is_detector(fitted):
+        if asked.ideal is None and n_ideals > 1 and models.is_detector(fitted):
             say(f"this is one of {n_ideals} ideals; --ideal shows another")
     elif what == "spectrum":
-        equations.show_spectrum(fitted, ideal)
+        describe.show_spectrum(fitted, asked.ideal)
     else:
-        equations.show_basis(fitted, ideal)
-    note_files(picture)
+        describe.show_basis(fitted, asked.ideal)
+    note_files(asked.picture)
 
 
-def _record(model: Any, what: What, name: str | None, digits: int | None) -> dict[str, Any]:
-    from vanishing.app.cli import equations, models
+def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
+    from vanishing.app.cli import describe, models
 
-    key, ideal = models.choose_ideal(model, name)
+    key, ideal = models.choose_ideal(model, asked.ideal)
     record: dict[str, Any] = {
         "model": models.kind_of(model),
         "features": models.feature_names(model),
         "ideal": key,
     }
-    if what == "equations":
-        shown_ideal, names, meaning = equations.carry_back(model, key)
-        texts = equations.equation_texts(shown_ideal, names, digits=digits)
-        return record | {
-            "variables": names,
-            "coordinates": meaning or "in the columns of the table",
-            "equations": [
-                {"name": str(label), "degree": int(degree), "extent": float(extent), "text": text}
-                for label, degree, extent, text in zip(
-                    ideal.get_feature_names_out(),
-                    ideal.basis_.degrees(),
-                    ideal.extents_,
-                    texts,
-                    strict=True,
-                )
-            ],
-        }
-    shown = ("degree", "tol", "spectrum") if what == "spectrum" else TRACED
+    if what != "equations":
+        shown = ("degree", "tol", "spectrum") if what == "spectrum" else TRACED
+        traced = [{name: getattr(trace, name) for name in shown} for trace in ideal.trace_]
+        return record | {"stop_reason": ideal.stop_reason_, "degrees": traced}
+    carried, names, meaning = describe.carry_back(model, key)
+    texts = describe.equation_texts(carried, names, digits=asked.digits)
+    labels, degrees = ideal.get_feature_names_out(), ideal.basis_.degrees()
     return record | {
-        "stop_reason": ideal.stop_reason_,
-        "degrees": [{name: getattr(trace, name) for name in shown} for trace in ideal.trace_],
+        "variables": names,
+        "coordinates": meaning or "in the columns of the table",
+        "equations": [
+            {"name": str(label), "degree": int(degree), "extent": float(extent), "text": text}
+            for label, degree, extent, text in zip(
+                labels, degrees, ideal.extents_, texts, strict=True
+            )
+        ],
     }
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
-    from vanishing.app.cli import equations, models
+    from vanishing.app.cli import describe, models
 
     key, ideal = models.choose_ideal(model, name)
     _, meaning = models.coordinate_names(model, key)
@@ -162,7 +158,7 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
             "a model does not store its points: pass the table with --points to draw them"
         )
     points = None if table is None else models.preprocess(model, table.for_model)
-    carried = equations.carry_back(model, key)
+    carried = describe.carry_back(model, key)
     if table is not None and what == "equations" and not carried.meaning:
         ideal, points = carried.ideal, table.for_model
     names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
@@ -248,11 +244,12 @@ def export(
     import sys
 
     from vanishing.app.cli import models, tables
+    from vanishing.equations.code import check_c_name, check_python_name
 
     out, points = asked.out, asked.points
     if target in RULE_TARGETS:
-        wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
         tables.check_outputs([None if target == "dbt" else out], [model, points])
+        wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
         record = export_rules(model, cast(RuleTarget, target), wanted_rules, points, out, reading)
         if json:
             emit(record)
@@ -261,7 +258,11 @@ def export(
         raise UsageError("an ONNX graph is not text; name a file with --out")
     if target == "rational" and points is None:
         raise UsageError("rational equations are proved on exact points: --points X.csv")
-    _check_name(target, asked.name)
+    try:
+        if target in ("python", "c"):
+            (check_python_name if target == "python" else check_c_name)(asked.name)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
     tables.check_outputs([out], [model, points])
     table = None
     if models.is_model_file(model):
@@ -277,11 +278,14 @@ def export(
             table = table.keep(models.core(fitted).inlier_mask_)
     lines: list[str] = []
     if target == "onnx":
-        content = _onnx(fitted, asked.dtype, asked.ideal)
+        to_onnx = required("vanishing.equations", "to_onnx", extra="onnx")
+        chosen = fitted if asked.ideal is None else models.choose_ideal(fitted, asked.ideal)[1]
+        with models.library_errors("export to onnx"):
+            content = bytes(to_onnx(chosen, dtype=asked.dtype).SerializeToString())
     else:
         proved = target in SYSTEMS and points is not None
         if not raw and not proved and table is not None:
-            lines = _short_lines(fitted, target, asked.ideal, asked.digits, table)
+            lines = _short_lines(fitted, target, asked, table)
         lines = lines or _lines(fitted, target, asked, reading, raw=raw)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
@@ -294,28 +298,14 @@ def export(
         emit({"target": target, "out": out, "bytes": len(content)})
 
 
-def _check_name(target: Target, name: str) -> None:
-    """Refuse a name of the function that the language does not have."""
-    from vanishing.equations.code import check_c_name, check_python_name
-
-    check = {"python": check_python_name, "c": check_c_name}.get(target)
-    try:
-        if check is not None:
-            check(name)
-    except ValueError as error:
-        raise UsageError(f"--{error}") from error
-
-
-def _short_lines(
-    model: Any, target: Target, name: str | None, digits: int | None, table: Any
-) -> list[str]:
+def _short_lines(model: Any, target: Target, asked: Exporting, table: Any) -> list[str]:
     """Write equations as short as the noise of a table allows; none where that does not apply."""
-    from vanishing.app.cli import equations, models
+    from vanishing.app.cli import describe, models
 
     if target not in ("sympy", "latex", *SYSTEMS):
         return []
-    key, _ = models.choose_ideal(model, name)
-    ideal, names, meaning = equations.carry_back(model, key)
+    key, _ = models.choose_ideal(model, asked.ideal)
+    ideal, names, meaning = describe.carry_back(model, key)
     if meaning and models.is_detector(model):
         raise UsageError(
             f"the equations of this detector are {meaning}, where the points of a table are not; "
@@ -323,14 +313,13 @@ def _short_lines(
         )
     found = None
     if not meaning:
-        found = equations.tidy_equations(ideal, table.values, names, mix=True, digits=digits)
+        found = describe.tidy_equations(ideal, table.values, names, mix=True, digits=asked.digits)
     if found and target in SYSTEMS:
         from vanishing.equations import to_computer_algebra
 
         return [to_computer_algebra(found, cast(System, target), names).rstrip("\n")]
-    if target == "latex":
-        return [each.latex for each in found or []]
-    return [_sympy_text(each.expression) for each in found or []]
+    is_latex = target == "latex"
+    return [each.latex if is_latex else _sympy_text(each.expression) for each in found or []]
 
 
 def _lines(
@@ -347,31 +336,28 @@ def _lines(
     if not models.is_detector(model) and (steps := models.preprocessing(model)) is not None:
         # Carried back through scaling and PCA to the columns of the data.
         names, meaning, options = models.feature_names(model), "", {"preprocessor": steps}
-    function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
-    write = required("vanishing.equations", function, extra="symbolic")
-    if points is not None and target in ("rational", *SYSTEMS) and meaning:
+    is_proved = points is not None and target in ("rational", *SYSTEMS)
+    if meaning and is_proved:
         raise ModelError(
             f"the equations of this detector are {meaning}, so points prove nothing about "
             "them; make an ideal with vanishing fit --tol 0"
         )
     if meaning:
         note(f"the equations are {meaning}")
+    function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
+    write = required("vanishing.equations", function, extra="symbolic")
     with models.library_errors(f"export to {target}"):
+        exact = _exact_points(str(points), reading, model) if is_proved else None
         if target == "rational":
-            assert points is not None
-            found = write(ideal, _exact_points(points, reading, model), names, **options)
-            return [_sympy_text(each.as_expr()) for each in found]
+            return [_sympy_text(each.as_expr()) for each in write(ideal, exact, names, **options)]
         if target in SYSTEMS:
-            if points is not None:
-                options["points"] = _exact_points(points, reading, model)
-            if digits is not None:
-                options["digits"] = digits
+            options |= {} if exact is None else {"points": exact}
+            options |= {} if digits is None else {"digits": digits}
             return [write(ideal, target, names, **options).rstrip("\n")]
         if target == "sympy":
+            rounded = _rounded_expressions
             found = (
-                write(ideal, names, **options)
-                if raw
-                else _rounded_expressions(ideal, names, digits, **options)
+                write(ideal, names, **options) if raw else rounded(ideal, names, digits, **options)
             )
             return [_sympy_text(each) for each in found]
         if target == "latex":
@@ -452,15 +438,6 @@ def _exact_points(path: str, reading: Reading, model: Any) -> Any:
         return np.column_stack([np.array(each, dtype=object) for each in texts])
 
 
-def _onnx(model: Any, dtype: str, ideal: str | None) -> bytes:
-    from vanishing.app.cli import models
-
-    to_onnx = required("vanishing.equations", "to_onnx", extra="onnx")
-    chosen = model if ideal is None else models.choose_ideal(model, ideal)[1]
-    with models.library_errors("export to onnx"):
-        return bytes(to_onnx(chosen, dtype=dtype).SerializeToString())
-
-
 # --- ``vanishing info``: what a table or a model file is, or versions, threads and device ---------
 
 #: The packages of each extra that are imported.
@@ -492,32 +469,32 @@ def info(
 
     Without a file, show versions, threads and device.
     """
-    from vanishing.app.cli import columns, models
+    from vanishing.app.cli import describe, models
 
     if file is not None and not models.is_model_file(file):
-        described = columns.describe_table(file, reading)
+        described = describe.describe_table(file, reading)
         if json:
-            emit(columns.description_record(described))
+            emit(describe.description_record(described))
         else:
-            columns.show_description(described)
+            describe.show_description(described)
         return
     record = _installation() if file is None else _file(file)
     if json:
         emit(record)
         return
+
+    def write(value: Any) -> str:
+        if isinstance(value, list):
+            return list_some(list(map(str, value))) or "none"
+        return "none" if value is None else str(value)
+
     for key, value in record.items():
         if isinstance(value, dict):
             say(f"{key}:")
             for name, each in value.items():
-                say(f"  {name:16} {_short(each)}")
+                say(f"  {name:16} {write(each)}")
         else:
-            say(f"{key:18} {_short(value)}")
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, list):
-        return list_some(list(map(str, value))) or "none"
-    return "none" if value is None else str(value)
+            say(f"{key:18} {write(value)}")
 
 
 def _installation() -> dict[str, Any]:
@@ -531,34 +508,28 @@ def _installation() -> dict[str, Any]:
 
     from vanishing.app.wording import find_version
 
+    device = "processor (GPUs need the extra torch)"
+    if find_spec("torch") is not None:
+        import torch
+
+        device = "processor (torch sees no GPU)"
+        if torch.cuda.is_available():  # pragma: no cover - needs CUDA
+            device = f"GPU: {torch.cuda.get_device_name(0)}"
     pools = {f"{each['user_api']} threads": each["num_threads"] for each in threadpool_info()}
+    extras = {}
+    for extra, packages in EXTRAS.items():
+        missing = f"missing: pip install 'vanishing[{extra}]'"
+        extras[extra] = "ready" if all(map(find_spec, packages)) else missing
     return {
         "vanishing": find_version("vanishing"),
         "python": platform.python_version(),
         "system": platform.platform(),
         "processors": os.cpu_count(),
         **pools,
-        "device": _device(),
+        "device": device,
         "packages": {package: find_version(package) for package in NEEDED},
-        "extras": {
-            extra: "ready"
-            if all(map(find_spec, packages))
-            else f"missing: pip install 'vanishing[{extra}]'"
-            for extra, packages in EXTRAS.items()
-        },
+        "extras": extras,
     }
-
-
-def _device() -> str:
-    from importlib.util import find_spec
-
-    if find_spec("torch") is None:
-        return "processor (GPUs need the extra torch)"
-    import torch
-
-    if not torch.cuda.is_available():  # pragma: no branch - needs CUDA
-        return "processor (torch sees no GPU)"
-    return f"GPU: {torch.cuda.get_device_name(0)}"  # pragma: no cover - needs CUDA
 
 
 def _file(path: str) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""Requests to the playground: limits, bodies and refusals."""
+"""Requests to the playground: limits, refusals, and what they hold, checked before any work."""
 
 import asyncio
 import json
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 # --- How much one request may ask for -------------------------------------------------------------
@@ -81,40 +83,51 @@ class RefusalError(Exception):
     retry_after: int | None = None
     message: str = ""
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, str]:
         """Return the answer as it is sent."""
+        sentence = f"Expected {self.expected}; got {self.got}. {self.remedy}"
         return {
             "error": self.error,
-            "message": self.message or f"Expected {self.expected}; got {self.got}. {self.remedy}",
+            "message": self.message or sentence,
             "expected": self.expected,
             "got": self.got,
             "remedy": self.remedy,
         }
 
-    def headers(self) -> dict[str, str]:
-        """Return the headers that belong to it."""
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-
 
 def internal_error() -> RefusalError:
     """Return what is said of an error that nobody foresaw: nothing of what happened where."""
-    return RefusalError(
-        500,
-        "internal",
-        "an answer",
-        "an error inside the server",
-        "The terminal of the server shows it; please report it together with the link of "
-        "this page.",
+    remedy = (
+        "The terminal of the server shows it; please report it together with the link of this page."
     )
+    return RefusalError(500, "internal", "an answer", "an error inside the server", remedy)
+
+
+def bad_value(name: str, expected: str, got: str, remedy: str) -> RefusalError:
+    """Return the refusal of one field of a request."""
+    return RefusalError(422, "bad-value", f"{expected} in {name!r}", got, remedy)
+
+
+def too_many_points(limits: Limits, count: int) -> RefusalError:
+    """Return the refusal of more points than the limit."""
+    expected = f"at most {limits.points} points, X and Y together"
+    remedy = "Send a random part of them."
+    return RefusalError(413, "too-many-points", expected, str(count), remedy)
 
 
 # --- Reading what comes with a request, within limits ---------------------------------------------
 
 
-async def read_json(request: Any, limits: Limits) -> bytes:
-    """Read the body of a request that says it is JSON; refuse others, large and slow ones."""
+async def read_json(request: Any, limits: Limits) -> Any:
+    """Return what the body of a request says that is JSON; refuse others, large and slow ones."""
     _check_kind(request, "application/json", "not-json", "Send JSON.")
-    return await _read(request, limits, limits.body_bytes, "Send fewer points.")
+    content = await _read(request, limits, limits.body_bytes, "Send fewer points.")
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are not text
+        got = f"{len(content)} bytes that are not JSON, or contain NaN or infinity"
+        remedy = "Send numbers, lists and objects as defined in RFC 8259."
+        raise RefusalError(422, "not-json", "JSON", got, remedy) from None
 
 
 async def read_csv(request: Any, limits: Limits) -> bytes:
@@ -130,54 +143,154 @@ def _check_kind(request: Any, expected: str, error: str, remedy: str) -> None:
     """
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != expected:
-        raise RefusalError(
-            415, error, f"the content type {expected}", repr(kind[:60]) if kind else "none", remedy
-        )
+        got = repr(kind[:60]) if kind else "none"
+        raise RefusalError(415, error, f"the content type {expected}", got, remedy)
 
 
 async def _read(request: Any, limits: Limits, most: int, remedy: str) -> bytes:
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            return await _read_bytes(request, most, remedy)
-    except TimeoutError:
-        raise RefusalError(
-            408,
-            "too-slow-to-arrive",
-            f"a request that arrives within {limits.body_seconds:g} s",
-            "a part of it",
-            "Send it again.",
-        ) from None
+    def refuse(got: str) -> RefusalError:
+        return RefusalError(413, "too-large", f"a request of at most {most} bytes", got, remedy)
 
-
-async def _read_bytes(request: Any, most: int, remedy: str) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most:
-        raise _too_large(most, f"{announced} bytes", remedy)
+        raise refuse(f"{announced} bytes")
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > most:
-            raise _too_large(most, "more", remedy)
-    return bytes(content)
-
-
-def parse_json(content: bytes) -> Any:
-    """Return what the body of a request says; raise a refusal if it is not JSON."""
     try:
-        return json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):  # also numbers of too many digits, bytes that are not text
+        async with asyncio.timeout(limits.body_seconds):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > most:
+                    raise refuse("more")
+    except TimeoutError:
+        expected = f"a request that arrives within {limits.body_seconds:g} s"
         raise RefusalError(
-            422,
-            "not-json",
-            "JSON",
-            f"{len(content)} bytes that are not JSON, or contain NaN or infinity",
-            "Send numbers, lists and objects as defined in RFC 8259.",
+            408, "too-slow-to-arrive", expected, "a part of it", "Send it again."
         ) from None
+    return bytes(content)
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _too_large(most: int, got: str, remedy: str) -> RefusalError:
-    return RefusalError(413, "too-large", f"a request of at most {most} bytes", got, remedy)
+# --- What requests hold ---------------------------------------------------------------------------
+
+#: Beyond it powers of coordinates overflow.
+LARGEST_COORDINATE = 1e6
+#: Pixels of the digits of scikit-learn, 8 × 8.
+N_PIXELS = 64
+#: Digits that are normal: one of them, or all even or odd ones.
+NORMAL = ("even", "odd", *"0123456789")
+#: Normalizations that need no contrast.
+PLAIN = ("gradient", "gradient-weighted", "coefficient", "vca")
+
+#: Takes the name and the value of a field, and returns the value or raises a refusal.
+Check = Callable[[str, Any], Any]
+
+
+def check_fields(body: Any, fields: dict[str, Check]) -> dict[str, Any]:
+    """Check the fields of a request: all of them are there, and no others."""
+    known = _list(fields)
+    remedy = f"Send the fields {known}."
+    if not isinstance(body, dict):
+        raise RefusalError(422, "bad-value", "an object", shown(body), remedy)
+    for name in body:
+        if name not in fields:
+            expected, got = f"the fields {known}", f"a field {shown(name)}"
+            raise RefusalError(422, "unknown-field", expected, got, "Leave it out.")
+    for name in fields:
+        if name not in body:
+            raise bad_value(name, "a value", "none", remedy)
+    return {name: check(name, body[name]) for name, check in fields.items()}
+
+
+def passing(is_valid: Callable[[Any], bool], expected: str, remedy: str) -> Check:
+    """Return the check of a value, by a function that says whether it is valid."""
+
+    def check(name: str, value: Any) -> Any:
+        if not is_valid(value):
+            raise bad_value(name, expected, shown(value), remedy)
+        return value
+
+    return check
+
+
+def whole(low: int, high: int) -> Check:
+    """Return the check of a whole number between two others."""
+    return passing(
+        lambda value: type(value) is int and low <= value <= high,
+        f"a whole number from {low} to {high}",
+        "Choose one in this range.",
+    )
+
+
+def real(low: float, high: float) -> Check:
+    """Return the check of a finite number between two others."""
+    return passing(
+        lambda value: _is_number(value) and low <= value <= high,
+        f"a number from {low:g} to {high:g}",
+        "Choose one in this range.",
+    )
+
+
+def one_of(names: Collection[str]) -> Check:
+    """Return the check of a name out of a list."""
+    return passing(
+        lambda value: isinstance(value, str) and value in names,
+        f"one of {_list(names)}",
+        "Choose one of these.",
+    )
+
+
+def points(limits: Limits) -> Check:
+    """Return the check of a list of pairs of numbers."""
+    expected = f"points [x, y] of finite numbers up to {LARGEST_COORDINATE:g}"
+
+    def is_point(point: Any) -> bool:
+        is_pair = isinstance(point, list) and len(point) == 2
+        return is_pair and all(_is_number(c) and abs(c) <= LARGEST_COORDINATE for c in point)
+
+    def check(name: str, value: Any) -> list[list[float]]:
+        if not isinstance(value, list):
+            raise bad_value(name, "a list of points [x, y]", shown(value), "Send pairs of numbers.")
+        if len(value) > limits.points:
+            raise too_many_points(limits, len(value))
+        for index, point in enumerate(value):
+            if not is_point(point):
+                got = f"{shown(point)} as point {index}"
+                raise bad_value(name, expected, got, "Leave this point out or scale the data.")
+        return value
+
+    return check
+
+
+#: Checks an image of 8 × 8 grey values from 0 to 1, row by row.
+pixels = passing(
+    lambda value: (
+        isinstance(value, list)
+        and len(value) == N_PIXELS
+        and all(_is_number(grey) and 0 <= grey <= 1 for grey in value)
+    ),
+    f"a list of {N_PIXELS} numbers from 0 to 1",
+    "Send an image of 8 × 8 grey values, row by row.",
+)
+
+
+def shown(value: Any, length: int = 40) -> str:
+    """Return a value of a request as text that is not too long."""
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of length {len(value)}"
+    is_plain = value is None or isinstance(value, str | int | float)
+    text = repr(value) if is_plain else "something else"
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return not isinstance(value, bool) and isinstance(value, int | float) and isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -97,18 +97,17 @@ def _fitted(
             ideal.fit(X, contrast=contrast)
     except ContrastError:
         return {"problem": "contrast-within"}
-    exponents, coefficients = ideal.basis_.expand()
+    basis = ideal.basis_
+    exponents, coefficients = basis.expand()
+    # How large the equations are on Y, whether or not Y was used.
+    on_contrast: list[float | None] = [None] * basis.count()
+    if len(Y):
+        on_contrast = np.sqrt(np.mean(basis.evaluate(Y) ** 2, axis=0)).tolist()
+    counted = ("degree", "candidates", "vanishing", "dropped", "unbounded")
     return {
         "problem": None,
         "degrees": [
-            {
-                "degree": step.degree,
-                "candidates": step.candidates,
-                "vanishing": step.vanishing,
-                "dropped": step.dropped,
-                "unbounded": step.unbounded,
-                "spectrum": step.spectrum.tolist(),
-            }
+            {name: getattr(step, name) for name in counted} | {"spectrum": step.spectrum.tolist()}
             for step in ideal.trace_
         ],
         "exponents": exponents.tolist(),
@@ -116,28 +115,20 @@ def _fitted(
             {
                 "degree": degree,
                 "extent": extent,
-                "onContrast": on_contrast,
+                "onContrast": size,
                 "coefficients": column,
                 "terms": np.column_stack(chosen).tolist(),
             }
-            for degree, extent, on_contrast, column, chosen in zip(
-                ideal.basis_.degrees().tolist(),
+            for degree, extent, size, column, chosen in zip(
+                basis.degrees().tolist(),
                 ideal.extents_.tolist(),
-                _sizes(ideal, Y),
+                on_contrast,
                 coefficients.T.tolist(),
-                DataScale(X).terms(ideal.basis_, coefficients, digits=3),
+                DataScale(X).terms(basis, coefficients, digits=3),
                 strict=True,
             )
         ],
     }
-
-
-def _sizes(ideal: VanishingIdeal, Y: FloatArray) -> list[float | None]:
-    """Return the root mean square of each equation on Y, whether or not Y was used."""
-    if len(Y) == 0:
-        return [None] * len(ideal.extents_)
-    sizes: list[float | None] = np.sqrt(np.mean(ideal.basis_.evaluate(Y) ** 2, axis=0)).tolist()
-    return sizes
 
 
 # --- Handwritten digits: the paper's detector, its scores and explanations ------------------------
@@ -165,16 +156,21 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
     detector = _detector(normal)
     row = np.asarray([image], dtype=np.float64)
     explanation = detector.explain(row, n_equations=NAMED)[0]
+    (mixture,) = detector.mixtures_
+    rotations = []
+    for i, transformation in enumerate(detector.transformations_):
+        # Its part of the score, -log P_i.
+        moved = detector.anomaly_score_.coordinates.image(i, row)
+        loss = float(mixture.value(mixture.measure(moved), i)[0])
+        turned = transformation(row)[0].tolist()
+        rotations.append({"name": transformation.name, "image": turned, "loss": loss})
     return {
         "score": explanation.score,
         "threshold": -float(detector.offset_),
         "counterfactual": explanation.counterfactual.tolist(),
         "counterfactualScore": explanation.counterfactual_score,
         "attribution": explanation.attribution.tolist(),
-        "rotations": [
-            {"name": transformation.name, "image": moved.tolist(), "loss": loss}
-            for transformation, moved, loss in _rotations(detector, row)
-        ],
+        "rotations": rotations,
         "equations": [
             {
                 "part": equation.part,
@@ -185,19 +181,6 @@ def explain(*, normal: str, image: list[float]) -> dict[str, Any]:
             for equation in explanation.equations
         ],
     }
-
-
-def _rotations(
-    detector: TransformationDetector, row: FloatArray
-) -> list[tuple[Any, FloatArray, float]]:
-    """Return each rotated copy with its part of the score, -log P_i."""
-    (mixture,) = detector.mixtures_
-    coordinates = detector.anomaly_score_.coordinates
-    found = []
-    for i, transformation in enumerate(detector.transformations_):
-        loss = mixture.value(mixture.measure(coordinates.image(i, row)), i)
-        found.append((transformation, transformation(row)[0], float(loss[0])))
-    return found
 
 
 @cache

@@ -8,24 +8,16 @@ import sys
 import threading
 import warnings
 import webbrowser
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import urlsplit
 
-from vanishing.app.playground import checks
-from vanishing.app.playground.requests import (
-    Limits,
-    RefusalError,
-    internal_error,
-    parse_json,
-    read_csv,
-    read_json,
-)
+from vanishing.app.playground import requests
+from vanishing.app.playground.requests import Limits, RefusalError, internal_error
 from vanishing.app.playground.scenes import CURVES, X_SOURCES, Y_SOURCES
 from vanishing.app.playground.workers import Workers
 from vanishing.arrays.namespace import import_extra
@@ -37,20 +29,13 @@ from vanishing.arrays.namespace import import_extra
 # for its own pages.
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+WEB = ("http", "https")
 
 HEADERS = {
-    "Content-Security-Policy": "; ".join(
-        [
-            "default-src 'none'",
-            "script-src 'self'",
-            "style-src 'self'",
-            "img-src 'self'",
-            "connect-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-            "require-trusted-types-for 'script'",
-        ]
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -82,6 +67,7 @@ class Guard:
         if scope["type"] != "http":
             return  # the server closes connections of other kinds
 
+        from starlette.datastructures import Headers
         from starlette.requests import ClientDisconnect
 
         begun = False
@@ -93,7 +79,7 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *ENCODED]}
             await send(message)
 
-        headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
+        headers = Headers(scope=scope)
         try:
             self._check_host(headers.get("host", ""))
             if scope["path"].startswith("/api/"):
@@ -110,48 +96,23 @@ class Guard:
             raise
 
     def _check_host(self, header: str) -> None:
-        name = _without_port(header).lower().rstrip(".")
-        if name not in self.hosts and not (self.any_address and _is_address(name)):
-            raise RefusalError(
-                421,
-                "unknown-host",
-                "a request to a name of this server",
-                repr(header[:80]),
-                "Open the address that the server printed when it started.",
-            )
+        name, colon, port = header.rpartition(":")
+        name = (name if colon and port.isdecimal() else header).lower().rstrip(".")
+        is_address = self.any_address and _find_address(name.strip("[]")) is not None
+        if name not in self.hosts and not is_address:
+            expected = "a request to a name of this server"
+            remedy = "Open the address that the server printed when it started."
+            raise RefusalError(421, "unknown-host", expected, repr(header[:80]), remedy)
 
 
-def _check_origin(headers: dict[str, str]) -> None:
+def _check_origin(headers: Mapping[str, str]) -> None:
     """Refuse what the page of another origin sent; only browsers send these headers."""
     site, origin = headers.get("sec-fetch-site", "same-origin"), headers.get("origin")
-    if site != "same-origin" or (origin is not None and _netloc(origin) != headers["host"]):
-        raise RefusalError(
-            403,
-            "cross-origin",
-            "a request from the playground's own page",
-            f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request",
-            "Use the page itself, or a program that is not a browser.",
-        )
-
-
-def _netloc(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:  # half an address, such as http://[::1
-        return ""
-
-
-def _without_port(header: str) -> str:
-    name, colon, port = header.rpartition(":")
-    return name if colon and port.isdecimal() else header
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
+    if site != "same-origin" or origin not in (None, *(f"{s}://{headers['host']}" for s in WEB)):
+        expected = "a request from the playground's own page"
+        got = f"one from {origin[:80]!r}" if origin else f"a {site[:20]!r} request"
+        remedy = "Use the page itself, or a program that is not a browser."
+        raise RefusalError(403, "cross-origin", expected, got, remedy)
 
 
 # --- The application: which address gives what ----------------------------------------------------
@@ -236,35 +197,38 @@ def create_app(
         finally:
             await workers.stop()
 
-    about = {
-        "points": chosen.points,
-        "degree": chosen.degree,
-        "curves": CURVES,
-        "tableBytes": chosen.table_bytes,
-    }
-
     class Files(StaticFiles):
         def file_response(self, *arguments: Any, **keywords: Any) -> Any:
             response = super().file_response(*arguments, **keywords)
             response.headers.update(REVALIDATE)
             return response
 
+    async def show_page(request: Any) -> Any:
+        return HTMLResponse(make_page(request.url.path), headers=REVALIDATE)
+
+    async def show_about(_: Any) -> Any:
+        about = {"points": chosen.points, "degree": chosen.degree, "curves": CURVES}
+        return JSONResponse(about | {"tableBytes": chosen.table_bytes}, headers=NO_STORE)
+
+    async def refuse_address(*_: Any) -> Any:
+        remedy, expected = f"Its pages are {', '.join(PAGES)}.", "an address of the playground"
+        return _answer(RefusalError(404, "not-found", expected, "another one", remedy))
+
+    async def refuse_method(request: Any, _: Exception) -> Any:
+        expected, got = "GET for pages, POST for tasks", repr(request.method[:20])
+        return _answer(RefusalError(405, "wrong-method", expected, got, "Send the other one."))
+
+    handlers = {task: _endpoint(task, read, workers) for task, read in _readers(chosen).items()}
+    handlers["laws"] = _search(workers)
     app = Starlette(
         routes=[
-            *(
-                Route(path, _always(HTMLResponse(make_page(path), headers=REVALIDATE)))
-                for path in PAGES
-            ),
-            Route("/api/about", _always(JSONResponse(about, headers=NO_STORE))),
-            *(
-                Route(f"/api/{task}", _endpoint(task, read, workers), methods=["POST"])
-                for task, read in _readers(chosen).items()
-            ),
-            Route("/api/laws", _search(workers), methods=["POST"]),
+            *(Route(path, show_page) for path in PAGES),
+            Route("/api/about", show_about),
+            *(Route(f"/api/{task}", each, methods=["POST"]) for task, each in handlers.items()),
             Mount("/static", Files(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=hosts, any_address=any_address)],
-        exception_handlers={404: _not_found, 405: _wrong_method},
+        exception_handlers={404: refuse_address, 405: refuse_method},
         lifespan=lifespan,
     )
     app.state.workers = workers
@@ -273,61 +237,53 @@ def create_app(
 
 def _readers(limits: Limits) -> dict[str, Reader]:
     """Return what reads the arguments of each task from a request, and refuses bad ones."""
-    list_of_points = checks.points(limits)
+    list_of_points = requests.points(limits)
 
-    def source(names: Collection[str]) -> checks.Check:
-        known = checks.one_of(names)
+    def source(names: Collection[str]) -> requests.Check:
+        known = requests.one_of(names)
         return lambda name, value: (known if isinstance(value, str) else list_of_points)(
             name, value
         )
 
-    def within(asked: dict[str, Any]) -> dict[str, Any]:
-        """Refuse more points than the limit, those that will be drawn included."""
-        drawn = asked.get("n_points", 0)
-        count = sum(len(s) if isinstance(s, list) else drawn for s in (asked["x"], asked["y"]))
-        if count > limits.points:
-            raise checks.too_many_points(limits, count)
-        return asked
-
-    def reader(fields: dict[str, checks.Check], last: Any = lambda asked: asked) -> Reader:
+    def reader(fields: dict[str, requests.Check]) -> Reader:
         async def read(request: Any) -> dict[str, Any]:
-            content = await read_json(request, limits)
-            return dict(last(checks.checked(parse_json(content), fields)))
+            asked = requests.check_fields(await requests.read_json(request, limits), fields)
+            if "x" in asked:  # points that will be drawn count, too
+                drawn, sets = asked.get("n_points", 0), (asked["x"], asked["y"])
+                count = sum(len(s) if isinstance(s, list) else drawn for s in sets)
+                if count > limits.points:
+                    raise requests.too_many_points(limits, count)
+            return asked
 
         return read
 
     async def read_columns(request: Any) -> dict[str, Any]:
-        table = await read_csv(request, limits)
-        return _encode(table, limits) | {"most_rows": limits.points // 2}
+        return await _read_table(request, limits) | {"most_rows": limits.points // 2}
 
     drawing = {
         "x": source(X_SOURCES),
         "y": source(Y_SOURCES),
-        "n_points": checks.whole(1, max(1, limits.points // 2)),
-        "noise": checks.real(0, 1),
-        "seed": checks.whole(0, 2**31 - 1),
+        "n_points": requests.whole(1, max(1, limits.points // 2)),
+        "noise": requests.real(0, 1),
+        "seed": requests.whole(0, 2**31 - 1),
     }
+    tolerance = requests.real(0, requests.LARGEST_COORDINATE)
     fitting = {
         "x": list_of_points,
         "y": list_of_points,
-        "degree": checks.whole(1, limits.degree),
-        "normalization": checks.one_of(checks.PLAIN),
-        "tol": checks.real(0, checks.LARGEST_COORDINATE),
-        "contrast_tol": checks.real(0, checks.LARGEST_COORDINATE),
+        "degree": requests.whole(1, limits.degree),
+        "normalization": requests.one_of(requests.PLAIN),
+        "tol": tolerance,
+        "contrast_tol": tolerance,
     }
-    normal = checks.one_of(checks.NORMAL)
+    normal = requests.one_of(requests.NORMAL)
     return {
-        "scene": reader(drawing, within),
-        "fit": reader(fitting, within),
+        "scene": reader(drawing),
+        "fit": reader(fitting),
         "gallery": reader({"normal": normal}),
-        "explain": reader({"normal": normal, "image": checks.pixels}),
+        "explain": reader({"normal": normal, "image": requests.pixels}),
         "columns": read_columns,
     }
-
-
-def _encode(table: bytes, limits: Limits) -> dict[str, Any]:
-    """Return a table as the processes take it."""
-    return {"table": base64.b64encode(table).decode(), "most_columns": limits.table_columns}
 
 
 def _endpoint(task: str, read: Reader, workers: Workers) -> Handler:
@@ -354,9 +310,13 @@ def _search(workers: Workers) -> Handler:
     """
     from starlette.responses import StreamingResponse
 
+    async def ask(table: dict[str, Any]) -> AsyncGenerator[tuple[int, bytes], None]:
+        async with workers.take(is_search=True) as worker:
+            async for message in worker.ask("laws", table, workers.limits.table_seconds):
+                yield message
+
     async def handle(request: Any) -> Any:
-        table = _encode(await read_csv(request, workers.limits), workers.limits)
-        messages = _ask_laws(workers, table)
+        messages = ask(await _read_table(request, workers.limits))
         status, first = await anext(messages)
 
         async def list_lines() -> AsyncIterator[bytes]:
@@ -375,14 +335,6 @@ def _search(workers: Workers) -> Handler:
     return handle
 
 
-async def _ask_laws(
-    workers: Workers, table: dict[str, Any]
-) -> AsyncGenerator[tuple[int, bytes], None]:
-    async with workers.take(is_search=True) as worker:
-        async for message in worker.ask("laws", table, workers.limits.table_seconds):
-            yield message
-
-
 def make_page(path: str) -> str:
     """Return the page at an address, one of ``PAGES``, as HTML."""
     about = PAGES[path]
@@ -395,31 +347,11 @@ def make_page(path: str) -> str:
     return frame.substitute(about, links=links, content=content.rstrip("\n"))
 
 
-def _always(response: Any) -> Handler:
-    """Return what answers every request with the same response."""
-
-    async def answer(_: Any) -> Any:
-        return response
-
-    return answer
-
-
 def _answer(refusal: RefusalError) -> Any:
     from starlette.responses import JSONResponse
 
-    return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | refusal.headers())
-
-
-async def _not_found(*_: Any) -> Any:
-    remedy = f"Its pages are {', '.join(PAGES)}."
-    return _answer(
-        RefusalError(404, "not-found", "an address of the playground", "another one", remedy)
-    )
-
-
-async def _wrong_method(request: Any, _: Exception) -> Any:
-    expected, got = "GET for pages, POST for tasks", repr(request.method[:20])
-    return _answer(RefusalError(405, "wrong-method", expected, got, "Send the other one."))
+    again = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+    return JSONResponse(refusal.body(), refusal.status, headers=NO_STORE | again)
 
 
 # --- Running the playground on this computer ------------------------------------------------------
@@ -461,8 +393,9 @@ def serve(
     import_extra("uvicorn", extra="web", purpose="the playground")
     import uvicorn
 
-    hosts, any_address = [*LOOPBACK, _in_url(host)], not _is_loopback(host)
-    if any_address:
+    hosts, address = [*LOOPBACK, _in_url(host)], _find_address(host)
+    is_loopback = host.lower() == "localhost" if address is None else address.is_loopback
+    if not is_loopback:
         warnings.warn(
             f"the playground listens on {host or 'all addresses'}: everyone who reaches this "
             "computer there can use it, without a password; leave host out to keep it to yourself",
@@ -470,7 +403,7 @@ def serve(
             stacklevel=2,
         )
         hosts += [socket.gethostname(), socket.getfqdn()]
-    app = create_app(limits, hosts=hosts, any_address=any_address)
+    app = create_app(limits, hosts=hosts, any_address=not is_loopback)
 
     with _listening(host, port) as listener:
         url = f"http://{_in_url(host)}:{listener.getsockname()[1]}/"
@@ -522,14 +455,20 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def _in_url(host: str) -> str:
     if host in ("", "0.0.0.0", "::"):
         return "localhost"
     return f"[{host}]" if ":" in host else host
+
+
+def _find_address(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        return None
+
+
+async def _read_table(request: Any, limits: Limits) -> dict[str, Any]:
+    """Return a table as the processes take it."""
+    content = base64.b64encode(await requests.read_csv(request, limits)).decode()
+    return {"table": content, "most_columns": limits.table_columns}

@@ -19,8 +19,8 @@ from vanishing.arrays.namespace import FloatArray
 from vanishing.data.csv_files import OpenTable, TableError
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import Table, open_table, take_columns
-from vanishing.equations.text import Term, as_given
-from vanishing.laws.check import BrokenRow, Check, Fix
+from vanishing.equations.text import as_given
+from vanishing.laws.check import Check, Fix
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 
@@ -79,13 +79,9 @@ def _read(content: bytes, most_columns: int) -> Table:
     with _refusals():
         opened = open_table(content, where="the table")
         if opened.n_columns > most_columns:
-            raise RefusalError(
-                413,
-                "too-many-columns",
-                f"a table of at most {most_columns} columns",
-                f"{opened.n_columns}",
-                "Keep columns that may be related.",
-            )
+            expected = f"a table of at most {most_columns} columns"
+            remedy = "Keep columns that may be related."
+            raise RefusalError(413, "too-many-columns", expected, f"{opened.n_columns}", remedy)
         return _take_columns(opened)
 
 
@@ -102,14 +98,9 @@ def _refusals() -> Iterator[None]:
 
 def _bad_table(problem: str, remedy: str = "") -> RefusalError:
     helps = REMEDIES.get(remedy, "correct the file and open it again")
-    return RefusalError(
-        422,
-        "bad-table",
-        "a table with columns of numbers",
-        problem,
-        as_sentence(helps),
-        message=as_sentence(f"{problem}; {helps}" if remedy else problem),
-    )
+    message = as_sentence(f"{problem}; {helps}" if remedy else problem)
+    expected = "a table with columns of numbers"
+    return RefusalError(422, "bad-table", expected, problem, as_sentence(helps), message=message)
 
 
 def _take_columns(opened: OpenTable) -> Table:
@@ -119,11 +110,8 @@ def _take_columns(opened: OpenTable) -> Table:
     texts = dict(table.texts)
     for j in opened.index:
         texts = {opened.shown_names[j]: table.row_ids, **texts}
-    table = replace(
-        table,
-        values=np.where(np.isinf(table.values), np.nan, table.values),
-        texts=texts,
-    ).tell(*notes)
+    values = np.where(np.isinf(table.values), np.nan, table.values)
+    table = replace(table, values=values, texts=texts).tell(*notes)
     named_by = _find_row_names(table)
     return replace(table, row_ids=None if named_by is None else texts[named_by])
 
@@ -170,9 +158,11 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
     read = _read(base64.b64decode(table), most_columns)
     names = read.shown_names
     if len(names) < 2:
-        (name,) = names
-        raise _bad_table(f"Two columns of numbers are needed, but only {name!r} is one")
-    _refuse_huge(read)
+        raise _bad_table(f"Two columns of numbers are needed, but only {names[0]!r} is one")
+    if (place := too_large_to_square(np.nan_to_num(read.values))) is not None:
+        name, row = names[place[1]], read.row_name(place[0])
+        problem = f"{name!r} is {read.values[place]:.3g} in row {row}, too large to be squared"
+        raise _bad_table(problem, "number")
     n_rows = len(read)
     n_taken = min(n_rows, most_rows, PICTURE_ROWS)
     rows = np.arange(n_taken) * n_rows // n_taken
@@ -188,18 +178,9 @@ def read_columns(*, table: str, most_columns: int, most_rows: int) -> dict[str, 
         groups = sorted(set(texts))
         if not 1 < len(groups) <= min(MOST_GROUPS, n_taken // 2):
             groups = []
-        places = {text: k for k, text in enumerate(groups)}
-        members = [places[text] for text in texts] if groups else []
+        members = [groups.index(text) for text in texts] if groups else []
         columns.append({"name": name, "numbers": numbers, "groups": groups, "members": members})
     return {"nRows": n_rows, "columns": columns}
-
-
-def _refuse_huge(table: Table) -> None:
-    """Refuse numbers whose squares overflow."""
-    if (place := too_large_to_square(np.nan_to_num(table.values))) is not None:
-        name, row = table.shown_names[place[1]], table.row_name(place[0])
-        problem = f"{name!r} is {table.values[place]:.3g} in row {row}, too large to be squared"
-        raise _bad_table(problem, "number")
 
 
 # --- What the page of laws shows ------------------------------------------------------------------
@@ -207,11 +188,23 @@ def _refuse_huge(table: Table) -> None:
 
 def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
     check = check.ranked()
-    findings = [
-        _finding(row, kind, as_sentence(sentence))
+    findings: list[dict[str, Any]] = [
+        {
+            "row": found.row,
+            "kind": kind,
+            "sentence": as_sentence(sentence),
+            "laws": found.laws,
+            "totalOf": found.total_of,
+            "fixes": _list_fixes(found.fixes),
+            "alternatives": _list_fixes(found.alternatives),
+        }
         for kind, _, part in check.sections()
-        for row, sentence in zip(part, part.sentences(), strict=True)
+        for found, sentence in zip(part, part.sentences(), strict=True)
     ][:MOST_FINDINGS]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        write_laws_report(page, laws, check, X=read, title="Laws of a table")
+        report = page.read_text(encoding="utf-8")
     first = min(MOST_TABLE_ROWS, len(read))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
@@ -232,54 +225,28 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         "numbers": numbers,
         "rowNames": [read.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
-        "report": _report(read, laws, check),
+        "report": report,
     }
-
-
-def _report(read: Table, laws: Laws, check: Check) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "report.html")
-        write_laws_report(path, laws, check, X=read, title="Laws of a table")
-        return path.read_text(encoding="utf-8")
 
 
 def _law(law: Law, laws: Laws) -> dict[str, Any]:
     # One of several numbers is written as a text: tax/net is 0, 0.07 or 0.19.
-    left, right = ([], []) if law.choices is not None else law.sides
+    left, right = (
+        [
+            {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
+            for term in side
+        ]
+        for side in (((), ()) if law.choices is not None else law.sides)
+    )
     # Of a column that is computed, such as the previous balance by account, those it comes from.
     sources = [name for each in laws.derived if each.name in law.columns for name in each.needed]
     return {
         "text": str(law),
         "where": "" if law.where is None else str(law.where),
-        "left": [_term(term) for term in left],
-        "right": [_term(term) for term in right],
+        "left": left,
+        "right": right,
         "columns": list(dict.fromkeys([*law.columns, *sources])),
         "evidence": law.evidence,
-    }
-
-
-def _term(term: Term) -> dict[str, Any]:
-    return {"isNegative": term.is_negative, "number": term.number, "powers": term.powers}
-
-
-def _finding(found: BrokenRow, kind: str, sentence: str) -> dict[str, Any]:
-    return {
-        "row": found.row,
-        "kind": kind,
-        "sentence": sentence,
-        "laws": found.laws,
-        "totalOf": found.total_of,
-        "fixes": [_fix(fix) for fix in found.fixes],
-        "alternatives": [_fix(fix) for fix in found.alternatives],
-    }
-
-
-def _fix(fix: Fix) -> dict[str, Any]:
-    value, other = fix.written
-    return {
-        "column": fix.column,
-        "value": "" if np.isnan(fix.value) and not fix.text else value,
-        "fix": other,
     }
 
 
@@ -311,3 +278,12 @@ def _write_numbers(column: FloatArray) -> list[str]:
         text and f"{value:.{decimals}f}".replace("-", "−")
         for text, value in zip(written, column.tolist(), strict=True)
     ]
+
+
+def _list_fixes(fixes: Iterable[Fix]) -> list[dict[str, str]]:
+    found = []
+    for fix in fixes:
+        value, other = fix.written
+        is_gap = np.isnan(fix.value) and not fix.text
+        found.append({"column": fix.column, "value": "" if is_gap else value, "fix": other})
+    return found

@@ -84,22 +84,13 @@ class Worker:
                     message = await self.read()
                 yield message
         except TimeoutError:
-            raise RefusalError(
-                504,
-                "too-slow",
-                f"work of at most {seconds:g} s",
-                "more, so it was stopped",
-                TOO_SLOW.get(task, "Use fewer points or a lower degree."),
-            ) from None
+            expected, got = f"work of at most {seconds:g} s", "more, so it was stopped"
+            remedy = TOO_SLOW.get(task, "Use fewer points or a lower degree.")
+            raise RefusalError(504, "too-slow", expected, got, remedy) from None
         except (EOFError, ConnectionError):
-            raise RefusalError(
-                500,
-                "worker-ended",
-                "an answer",
-                "the end of the process that worked on it",
-                "Another one takes its place: try again, with less data if that fails.",
-                retry_after=1,
-            ) from None
+            got = "the end of the process that worked on it"
+            remedy = "Another one takes its place: try again, with less data if that fails."
+            raise RefusalError(500, "worker-ended", "an answer", got, remedy, 1) from None
 
     async def read(self) -> tuple[int, bytes]:
         """Wait for the next message; return its status and body."""
@@ -156,7 +147,7 @@ class Workers:
         """Wait for a process, or refuse; replace it in the end if its work was not finished."""
         is_free = not self._idle.empty() and not (is_search and self._searches.locked())
         if self._n_waiting >= self.limits.queue and not is_free:
-            raise busy(f"{self._n_waiting} others that are already waiting")
+            raise _busy(f"{self._n_waiting} others that are already waiting")
         async with AsyncExitStack() as places:
             self._n_waiting += 1
             try:
@@ -166,7 +157,7 @@ class Workers:
                     while (worker := await self._idle.get()).process.returncode is not None:
                         await self._replace(worker)  # it ended while nobody looked
             except TimeoutError:
-                raise busy(f"none within {self.limits.queue_seconds:g} s") from None
+                raise _busy(f"none within {self.limits.queue_seconds:g} s") from None
             finally:
                 self._n_waiting -= 1
             try:
@@ -198,16 +189,9 @@ class Workers:
                 await asyncio.sleep(1.0)
 
 
-def busy(got: str) -> RefusalError:
-    """Return the refusal of a request that comes while all processes work."""
-    return RefusalError(
-        503,
-        "busy",
-        "a free process",
-        got,
-        "The server is busy: try again in a second.",
-        retry_after=1,
-    )
+def _busy(got: str) -> RefusalError:
+    remedy = "The server is busy: try again in a second."
+    return RefusalError(503, "busy", "a free process", got, remedy, 1)
 
 
 # --- In the process: one request after the other, until the input ends ----------------------------

@@ -167,54 +167,33 @@ def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str)
 
     The shape is height, width and perhaps channels; the row is its name.
     """
-    low, high = float(explanation.sample.min()), float(explanation.sample.max())
+    sample, fix = explanation.sample, explanation.counterfactual
+    ends = float(sample.min()), float(sample.max())
     heat = explanation.attribution.reshape(shape[0], shape[1], -1).sum(axis=2)
-    pictures = [
-        (_levels(explanation.sample, shape, low, high), f"image {row}", "image"),
-        (
-            _levels(explanation.counterfactual, shape, low, high),
-            f"image {row}, suggested fix",
-            "suggested fix",
-        ),
-        (
-            _heat(heat),
-            f"what each pixel of image {row} adds to the score",
-            f"effect, at most {number(float(np.abs(heat).max()), '.2g')}",
-        ),
-    ]
-    return element("div", [_panel(*each) for each in pictures], class_="pictures")
+    effect = f"effect, at most {number(float(np.abs(heat).max()), '.2g')}"
+    return _show(
+        (_levels(sample, shape, *ends), f"image {row}", "image"),
+        (_levels(fix, shape, *ends), f"image {row}, suggested fix", "suggested fix"),
+        (_heat(heat), f"what each pixel of image {row} adds to the score", effect),
+    )
 
 
 def picture(sample: FloatArray, shape: tuple[int, ...], row: str) -> Element:
     """Return an image alone."""
     levels = _levels(sample, shape, float(sample.min()), float(sample.max()))
-    return element("div", _panel(levels, f"image {row}", ""), class_="pictures")
+    return _show((levels, f"image {row}", ""))
 
 
 def summary_images(X: FloatArray, shape: tuple[int, ...]) -> Element:
     """Return the mean and the spread of images."""
     with np.errstate(over="ignore", invalid="ignore"):  # of images beyond all numbers
         mean, spread = X.mean(axis=0), np.nan_to_num(X.std(axis=0))
-    pictures = [
-        (_levels(mean, shape, float(X.min()), float(X.max())), "mean of all images", "mean"),
-        (
-            _levels(spread, shape, 0.0, float(spread.max())),
-            "standard deviation of each pixel",
-            "standard deviation",
-        ),
-    ]
-    return element("div", [_panel(*each) for each in pictures], class_="pictures")
-
-
-def _panel(pixels: Pixels, alt: str, caption: str) -> Element:
-    height, width = pixels.shape[:2]
-    scale = ceil(PICTURE_SIDE / max(height, width))
-    content = io.BytesIO()
-    save = import_extra("matplotlib.image", extra="plot", purpose="a report of images").imsave
-    save(content, pixels, format="png")
-    source = "data:image/png;base64," + b64encode(content.getvalue()).decode()
-    image = element("img", src=source, alt=alt, width=scale * width, height=scale * height)
-    return element("figure", image, element("figcaption", caption))
+    means = _levels(mean, shape, float(X.min()), float(X.max()))
+    spreads = _levels(spread, shape, 0.0, float(spread.max()))
+    return _show(
+        (means, "mean of all images", "mean"),
+        (spreads, "standard deviation of each pixel", "standard deviation"),
+    )
 
 
 def _levels(values: FloatArray, shape: tuple[int, ...], low: float, high: float) -> Pixels:
@@ -233,3 +212,18 @@ def _heat(added: FloatArray) -> Pixels:
     more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
     colors = np.where((added > 0)[..., None], more, less)
     return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
+
+
+def _show(*panels: tuple[Pixels, str, str]) -> Element:
+    """Return pictures side by side: their pixels, what they are in words, and captions."""
+    save = import_extra("matplotlib.image", extra="plot", purpose="a report of images").imsave
+    figures = []
+    for pixels, alt, caption in panels:
+        height, width = pixels.shape[:2]
+        scale = ceil(PICTURE_SIDE / max(height, width))
+        content = io.BytesIO()
+        save(content, pixels, format="png")
+        source = "data:image/png;base64," + b64encode(content.getvalue()).decode()
+        image = element("img", src=source, alt=alt, width=scale * width, height=scale * height)
+        figures.append(element("figure", image, element("figcaption", caption)))
+    return element("div", figures, class_="pictures")

@@ -5,22 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from vanishing.app.report import page
 from vanishing.app.report.charts import CHART, draw_chart
-from vanishing.app.report.content import (
-    LARGE_FOLDED,
-    LARGE_LISTED,
-    figure,
-    fold,
-    fold_rest,
-    format_count,
-    list_versions,
-    make_table,
-    raise_power,
-    summarize_columns,
-    write_change,
-)
-from vanishing.app.report.page import check_folder, write_page
-from vanishing.app.wording import NAMED
+from vanishing.app.wording import NAMED, count_things
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
@@ -62,7 +49,7 @@ def write_laws_report(
     notes : sequence of str, optional
         Sentences about the table, such as how its rows are counted.
     """
-    check_folder(path)
+    page.check_folder(path)
     columns = None if X is None else _take_columns(laws, X)
     n_laws = f"{len(laws):,}", "law" if len(laws) == 1 else "laws"
     counts = [(f"{laws.n_rows:,}", "rows"), (f"{len(laws.names):,}", "columns"), n_laws]
@@ -73,27 +60,21 @@ def write_laws_report(
         sections[:0] = [(each.kind, each.title, _cells_section(each)) for each in found]
         if check.coverage():  # otherwise, only cells that are not numbers were looked for
             sections[-1][2].insert(0, element("p", *lead))
-            counts, lead = [*_count(check), n_laws], [check.summary()]
+            n_broken, n_incomplete = int(check.broken.sum()), len(check.incomplete)
+            n_columns = len(check.columns)
+            n_covered = n_columns - len(check.in_no_law)
+            counts = [(f"{n_broken:,}", f"of {check.n_rows:,} rows break a law")]
+            counts += [(f"{n_incomplete:,}", "lack cells of a law")] if n_incomplete else []
+            counts += [(f"{n_covered:,}", f"of {n_columns:,} columns are in a law"), n_laws]
+            lead = [check.summary()]
         else:
             lead += [check.verdict()] * bool(check.rows) + [DETECT] * (not len(laws))
     if formulas is not None:
         sections.append(("formulas", "Formulas", _formulas_section(formulas)))
     if columns is not None:
-        sections.append(("data", "Data", summarize_columns(columns, laws.names)))
-    sections.append(("details", "Details", [fold("Versions", list_versions())]))
-    write_page(path, title, " ".join(lead), counts, sections, notes=notes)
-
-
-def _count(check: Any) -> list[tuple[str, str]]:
-    """Return how many rows break a law or lack cells, and how many columns are in a law."""
-    n_broken, n_incomplete = int(check.broken.sum()), len(check.incomplete)
-    n_columns = len(check.columns)
-    lacking = [(f"{n_incomplete:,}", "lack cells of a law")] if n_incomplete else []
-    return [
-        (f"{n_broken:,}", f"of {check.n_rows:,} rows break a law"),
-        *lacking,
-        (f"{n_columns - len(check.in_no_law):,}", f"of {n_columns:,} columns are in a law"),
-    ]
+        sections.append(("data", "Data", page.summarize_columns(columns, laws.names)))
+    sections.append(("details", "Details", [page.fold("Versions", page.list_versions())]))
+    page.write_page(path, title, " ".join(lead), counts, sections, notes=notes)
 
 
 def _take_columns(laws: Any, X: Any) -> FloatArray:
@@ -131,78 +112,71 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
 
 def _draw_laws(laws: Any, X: Any) -> list[Element]:
     """Return a picture of each law on the rows, the first of them at once."""
-    drawn = list(laws)[: LARGE_LISTED + LARGE_FOLDED]
     painted: list[Element] = []
-    for k, law in enumerate(drawn):
-        label = f"Measured against predicted: {law}"
+    for k, law in enumerate(list(laws)[: page.LARGE_LISTED + page.LARGE_FOLDED]):
         chart = draw_chart(
             lambda *axes, k=k: laws.plot(X, which=[k], axes=[axes], titles=False),
-            label,
+            f"Measured against predicted: {law}",
             size=(CHART[0], CHART[0]),
             ratios=(3, 2),
         )
-        painted.append(figure(chart, [f"{k + 1}. ", _write_law(str(law))]))
+        painted.append(page.figure(chart, [f"{k + 1}. ", _write_law(str(law))]))
     words = (
         "Each dot is a row. The line is where the law holds, and the grey band is what noise and "
         "rounding explain; below is the difference. Rows that break the law are orange diamonds, "
         "or triangles where they are beyond the axes."
     )
-    return [
-        element("h3", "Measured and predicted"),
-        element("p", words, class_="note"),
-        *fold_rest(
-            painted, lambda some, _: element("div", list(some), class_="charts"), "law",
-            is_large=True,
-        ),
-    ]  # fmt: skip
+
+    def show(some: Sequence[Element], _: int) -> Element:
+        return element("div", list(some), class_="charts")
+
+    listed = page.fold_rest(painted, show, "law", is_large=True)
+    return [element("h3", "Measured and predicted"), page.write_note(words), *listed]
 
 
 def _write_law(law: str) -> Element:
     """Return a law with raised powers, dots for products, and standard errors."""
+
+    def write_error(found: re.Match[str]) -> str:  # "12.552(5)" as "(12.552 ± 0.005)"
+        value, error, power = found.groups()
+        n_decimals = len(value.partition(".")[2])
+        both = f"({value} ± {int(error) / 10**n_decimals:.{n_decimals}f})"
+        return f"{both}{page.raise_power(f'1{power}').removeprefix('1') if power else ''}"
+
     children: list[Child] = []
     # Names that are not a word stand in brackets, with whatever signs they have.
     for part in re.split(r"(\[[^\]]*\]|\^[\d.]+)", law):
         if re.fullmatch(r"\^[\d.]+", part):
             children.append(element("sup", part[1:]))
+        elif part.startswith("["):
+            children.append(part)
         else:
-            part = part if part.startswith("[") else ERROR.sub(_write_error, part)
-            children.append(part if part.startswith("[") else part.replace("*", " · "))
+            children.append(ERROR.sub(write_error, part).replace("*", " · "))
     return element("span", children, class_="law")
-
-
-def _write_error(found: re.Match[str]) -> str:
-    """Write a number with its standard error: "12.552(5)" as "(12.552 ± 0.005)"."""
-    value, error, power = found.groups()
-    n_decimals = len(value.partition(".")[2])
-    both = f"({value} ± {int(error) / 10**n_decimals:.{n_decimals}f})"
-    return f"{both}{raise_power(f'1{power}').removeprefix('1') if power else ''}"
 
 
 def _cells_section(found: Findings) -> list[Element]:
     check, rows = found.check, found.check.rows
-    caption = format_count(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
-    return fold_rest(rows, lambda some, _: _table_of_cells(check, some, caption), "row")
+    caption = count_things(len(rows), "row") + ", furthest off first" * (found.kind == "broken")
+    return page.fold_rest(rows, lambda some, _: _table_of_cells(check, some, caption), "row")
 
 
 def _formulas_section(found: Any) -> list[Element]:
+    caption = count_things(len(found.cells), "cell")
+
     def make(some: Sequence[Any], _: int) -> Element:
-        lines = [
-            (
-                f"{each.sheet}!{each.address}",
-                each.text if each.kind == "formula" else write_value(each.value),
-                each.formula,
-                write_value(each.expected),
-            )
-            for each in some
-        ]
+        lines = []
+        for each in some:
+            has = each.text if each.kind == "formula" else write_value(each.value)
+            place = f"{each.sheet}!{each.address}"
+            lines.append((place, has, each.formula, write_value(each.expected)))
         titles = ("cell", "has", "formula of the cells around", "which gives")
         kinds = ("row-name", "fix", "why", "fix")
-        caption = format_count(len(found.cells), "cell")
-        return make_table(titles, lines, kinds, caption=caption, class_="ranked")
+        return page.make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
-    parts = [element("p", found.summary())]
-    parts += fold_rest(found.cells, make, "cell") if found.cells else []
-    return parts + [element("p", f"Note: {note}.", class_="note") for note in found.notes]
+    listed = page.fold_rest(found.cells, make, "cell") if found.cells else []
+    notes = [page.write_note(f"Note: {note}.") for note in found.notes]
+    return [element("p", found.summary()), *listed, *notes]
 
 
 def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
@@ -216,7 +190,7 @@ def _table_of_cells(check: Any, found: Sequence[Any], caption: str) -> Element:
         if each.total_of:
             laws = [element("span", f"total of {each.total_of}", class_="broken")]
         lines.append((str(each.name), _write_fixes(each), [laws, others]))
-    return make_table(
+    return page.make_table(
         ("row", "suggested fix", "laws of the row" if found[0].is_missing else "breaks the law"),
         lines,
         ("row-name", "fix", "why"),
@@ -234,15 +208,12 @@ def _write_fixes(found: Any) -> list[Child]:
     written: list[Child] = []
     for place, fix in enumerate((*found.fixes, *found.alternatives)):
         word = ("or " if found.alternatives else "and ") if place else None
+        # How likely this is the wrong cell, given that the row is wrong.
+        percent = f"{100 * fix.probability:.0f}"
+        percent = {"100": "over 99", "0": "under 1"}.get(percent, percent)
+        note: str | None = f"wrong cell: {percent}\u00a0%"
+        if found.is_missing:
+            note = "not a number" if fix.text else None
         value, right = fix.written
-        written += [write_change(fix.column, value, right, word, _say_chance(found, fix)), " "]
+        written += [page.write_change(fix.column, value, right, word, note), " "]
     return written
-
-
-def _say_chance(found: Any, fix: Any) -> str | None:
-    """Say how likely this is the wrong cell, given that the row is wrong."""
-    if found.is_missing:
-        return "not a number" if fix.text else None
-    said = f"{100 * fix.probability:.0f}"
-    said = {"100": "over 99", "0": "under 1"}.get(said, said)
-    return f"wrong cell: {said}\u00a0%"

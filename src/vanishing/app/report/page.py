@@ -1,162 +1,29 @@
-"""write_report: a page about scored data; and the frame of all pages."""
+"""The frame of all pages of HTML, and what their sections are made of."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import platform
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from vanishing.app.report.anomalies import anomalies_section, explain_anomalies
-from vanishing.app.report.content import (
-    Given,
-    check_given,
-    data_section,
-    describe_fit,
-    describe_model,
-    fold,
-    format_count,
-    format_score,
-    raise_power,
-)
-from vanishing.app.report.equations import (
-    MEASURED_ROWS,
-    Formulas,
-    equations_section,
-    spectrum_section,
-)
-from vanishing.app.report.scores import scores_section
-from vanishing.app.wording import describe_fix, have_enough_rows
-from vanishing.arrays.namespace import FloatArray
+from vanishing.app.report.charts import tiny_histogram
+from vanishing.app.wording import MOST_IN_FULL, MOST_SHOWN_COLUMNS, count_things, find_version
+from vanishing.arrays.namespace import FloatArray, move_to_host
 from vanishing.data.atomic import write_atomic
-from vanishing.equations.mathml import Element, element, render
-from vanishing.equations.text import number
-from vanishing.explain.record import Explanation
+from vanishing.data.inputs import check_new_table
+from vanishing.equations.mathml import Child, Element, element, render
+from vanishing.equations.text import number, significant
 
-# --- A page about scored data ---------------------------------------------------------------------
+T = TypeVar("T")
+
+# --- The frame ------------------------------------------------------------------------------------
 
 #: Nothing is loaded and nothing runs, whatever the names of columns hold.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-
-def write_report(
-    path: str | os.PathLike[str],
-    detector: Any,
-    X: Any,
-    *,
-    scores: Any = None,
-    labels: Any = None,
-    ids: Any = None,
-    feature_names: Any = None,
-    title: str | None = None,
-    train: Any = None,
-    notes: Sequence[str] = (),
-    callback: Callable[[float], object] | None = None,
-) -> None:
-    """Write an HTML page about data and the scores of a detector.
-
-    The page lists the anomalous rows with a suggested fix for each, explains them, and shows the
-    distribution of the scores, ROC and precision-recall curves where there are labels, the
-    equations, a summary of the data, and in folds the spectrum of each degree, parameters and
-    versions. It needs no network, runs no script, and is written completely or not at all.
-
-    Parameters
-    ----------
-    path : path
-        A file that exists is replaced.
-    detector : VanishingDetector or TransformationDetector
-        Fitted.
-    X : array-like of shape (n_samples, n_features)
-        The rows to report on.
-    scores : array-like of shape (n_samples,), optional
-        What ``detector.score_samples(X)`` returns (higher is more normal), if it is known already.
-    labels : array-like of shape (n_samples,), optional
-        1 for anomalies and 0 for normal rows, or -1 and +1 as ``predict`` gives them.
-    ids : sequence of shape (n_samples,), optional
-        Names of the rows. By default the index of a frame, or numbers from 0.
-    feature_names : sequence of str, optional
-        Names of the columns. By default those of the fit, or x0, x1, ...
-    title : str, optional
-        Heading of the page.
-    train : array-like of shape (n_train, n_features), optional
-        The data of the fit, to compare with.
-    notes : sequence of str, optional
-        Sentences about the table, such as cells that could not be read.
-    callback : callable, optional
-        Called with the share of the anomalous rows that have been explained, 0 to 1.
-
-    Notes
-    -----
-    Work is bounded, and the page says where: of the anomalous rows the 200 with the highest scores
-    are listed and explained, fewer if that takes longer than 20 seconds; of wide tables 40 columns
-    are summarized; of many equations those that hold best are written out.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile, pathlib
-    >>> from vanishing import VanishingDetector
-    >>> from vanishing.app.report import write_report
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.uniform(-1, 1, 500)
-    >>> normal = np.column_stack([x, x**2 + 0.02 * rng.normal(size=500)])  # near a parabola
-    >>> detector = VanishingDetector().fit(normal)
-    >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-    >>> write_report(page, detector, [[0.5, 0.25], [0.5, 0.6]], title="Two rows")
-    >>> "Two rows" in page.read_text(encoding="utf-8")
-    True
-    """
-    check_folder(path)
-    given = check_given(
-        detector, X, scores=scores, labels=labels, ids=ids, feature_names=feature_names, train=train
-    )
-    parts = given.detector.anomaly_score_.parts
-    rows = _normal_rows(given)
-    about = (rows, given.names, given.normal.mean, given.normal.spread)
-    formulas = [Formulas(part, *about) for part in parts]
-    explained, note = explain_anomalies(given, callback)
-    heading = f"Anomalous {given.unit}s"
-    details = [
-        fold("Spectrum", *spectrum_section(parts)),
-        fold("What was fitted", describe_fit(given)),
-        fold("Parameters and versions", *describe_model(given.detector)),
-    ]
-    sections = [
-        ("anomalies", heading, anomalies_section(given, explained, note, formulas)),
-        ("scores", "Scores", scores_section(given)),
-        (
-            "equations",
-            "Equations",
-            equations_section(parts, formulas, given.unit, list(explained.values())),
-        ),
-        ("data", "Data", data_section(given)),
-        ("details", "Details", details),
-    ]
-    write_page(
-        path,
-        title or "Anomaly report",
-        _headline(given, explained),
-        _figures(given),
-        sections,
-        model=type(detector).__name__,
-        notes=notes,
-    )
-
-
-def _headline(given: Given, explained: Mapping[int, Explanation]) -> str:
-    """Return what somebody reads who reads one sentence."""
-    n_anomalous, unit = int(given.anomalous.sum()), given.unit
-    all_of = f"{n_anomalous:,} of {format_count(len(given.X), unit)}"
-    words = f"{all_of} {'is' if n_anomalous == 1 else 'are'} anomalous."
-    worst = given.order[0]
-    if not n_anomalous:
-        score = format_score(float(given.scores[worst]))
-        return f"{words} The highest score is {score} ({unit} {given.ids[worst]})."
-    words += f" The most anomalous is {unit} {given.ids[worst]}"
-    if given.image_shape is None and worst in explained:
-        return f"{words}: {describe_fix(explained[worst], raise_power)}"
-    return f"{words}."
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
@@ -182,23 +49,7 @@ def write_page(
     heading and elements. The line with the date names the model.
     """
     date = datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
-    page = _frame(
-        title,
-        f"{model}, {date}" if model else date[:1].upper() + date[1:],
-        [
-            element("p", lead, class_="lead"),
-            _glance(figures),
-            *(element("p", each, class_="note") for each in notes),
-        ],
-        sections,
-    )
-    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
-
-
-def _frame(
-    title: str, note: str, first: list[Element], sections: Sequence[tuple[str, str, list[Element]]]
-) -> Element:
-    style = files("vanishing.app.report").joinpath("page.css").read_text(encoding="utf-8")
+    date = f"{model}, {date}" if model else date[:1].upper() + date[1:]
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -206,53 +57,283 @@ def _frame(
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", style),
+        element("style", files("vanishing.app.report").joinpath("page.css").read_text("utf-8")),
     )
     links = [element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in sections]
+    glance = [element("div", element("dt", words), element("dd", each)) for each, words in figures]
+    main = [
+        element("p", lead, class_="lead"),
+        element("dl", glance, class_="glance"),
+        *(write_note(each) for each in notes),
+    ]
+    for anchor, name, children in sections:
+        heading = element("h2", name, id=f"{anchor}-heading")
+        labelled = f"{anchor}-heading"
+        main.append(element("section", heading, children, id=anchor, aria_labelledby=labelled))
     body = element(
         "body",
-        element("header", element("h1", title), element("p", note, class_="note")),
-        element("main", *first, *(_section(*each) for each in sections)),
+        element("header", element("h1", title), write_note(date)),
+        element("nav", element("ul", links), aria_label="Sections"),
+        element("main", *main),
     )
-    body.insert(1, element("nav", element("ul", links), aria_label="Sections"))
-    return element("html", head, body, lang="en")
+    page = element("html", head, body, lang="en")
+    write_atomic(path, ("<!DOCTYPE html>\n" + render(page) + "\n").encode())
 
 
-def _section(anchor: str, name: str, children: list[Element]) -> Element:
-    heading = element("h2", name, id=f"{anchor}-heading")
-    return element("section", heading, children, id=anchor, aria_labelledby=f"{anchor}-heading")
+# --- Numbers as text ------------------------------------------------------------------------------
 
 
-def _glance(figures: Sequence[tuple[str, str]]) -> Element:
-    entries = [
-        element("div", element("dt", words), element("dd", figure)) for figure, words in figures
+def format_score(score: float) -> str:
+    """Write a score with four digits, as the terminal does."""
+    return format_power(score + 0.0, ".4g") if np.isfinite(score) else "infinite"  # never -0
+
+
+def raise_power(written: str) -> str:
+    """Write a number with a raised exponent where it has one: "3×10⁻⁷".
+
+    >>> raise_power("0.012"), raise_power("3e−07"), raise_power("1e-9")
+    ('0.012', '3×10⁻⁷', '10⁻⁹')
+    """
+    digits, has_power, power = written.partition("e")
+    if not has_power or not digits[-1:].isdigit():
+        return written
+    exponent = int(power.replace("−", "-"))
+    raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits}×10{raised}"
+
+
+def format_power(value: float, form: str) -> str:
+    """Write a number by a format, with a raised exponent where it has one."""
+    return raise_power(number(value, form))
+
+
+def format_value(value: float) -> str:
+    """Write a number of a table: whole numbers in full, others with four digits or more.
+
+    >>> format_value(129726.0), format_value(129726.25), format_value(0.012345)
+    ('129726', '129726', '0.01235')
+    """
+    if not np.isfinite(value):
+        return "infinite"
+    is_short = abs(value) < MOST_IN_FULL
+    if is_short and value == round(value):
+        return number(int(value), "d")
+    if is_short and abs(value) >= 1:
+        return significant(value, max(4, len(str(int(abs(value))))))
+    return format_power(value, ".4g")
+
+
+# --- Parts of the page that several sections use --------------------------------------------------
+
+#: Lines of a list that are seen at once, about a screen, and those that follow in a fold.
+LISTED, FOLDED = 20, 180
+#: The same for formulas, pictures and rows in detail, which take more space.
+LARGE_LISTED, LARGE_FOLDED = 6, 24
+
+
+def write_note(words: Child) -> Element:
+    """Return a paragraph that stands back."""
+    return element("p", words, class_="note")
+
+
+def figure(drawing: Element, caption: Child) -> Element:
+    """Return a drawing with its caption."""
+    return element("figure", drawing, element("figcaption", caption))
+
+
+def fold(words: str, *children: Child) -> Element:
+    """Return what is seen when it is asked for, and not in print."""
+    return element("details", element("summary", words), *children)
+
+
+def fold_rest(
+    items: Sequence[T],
+    show: Callable[[Sequence[T], int], Element],
+    what: str,
+    *,
+    is_large: bool = False,
+    all_folded: bool = False,
+) -> list[Element]:
+    """Show the first items at once and the next ones in a fold, and say how many are left.
+
+    ``show`` takes some of the items and the place of the first of them.
+    """
+    n_seen, n_folded = (LARGE_LISTED, LARGE_FOLDED) if is_large else (LISTED, FOLDED)
+    n_seen = 0 if all_folded else n_seen
+    found = [show(items[:n_seen], 0)] if items[:n_seen] else []
+    if following := items[n_seen : n_seen + n_folded]:
+        words = count_things(len(following), f"more {what}" if n_seen else what)
+        found.append(fold(words, show(following, n_seen)))
+    if (n_left := len(items) - n_seen - n_folded) > 0:
+        found.append(write_note(f"{count_things(n_left, f'more {what}')} not listed."))
+    return found
+
+
+def list_formulas(items: Sequence[Element], start: int) -> Element:
+    """Return a numbered list of equations that follow on others."""
+    return element("ol", list(items), class_="equations", start=start + 1 if start else None)
+
+
+def write_change(
+    name: str, value: str, fix: str, word: str | None = None, note: str | None = None
+) -> Element:
+    """Return a column, its value and the one that it should have, with a word before and a note."""
+    values = " → ".join(map(raise_power, filter(None, (value, fix))))
+    return element(
+        "span",
+        word,
+        element("strong", name),
+        " ",
+        element("span", values, class_="values"),
+        [" ", element("span", note, class_="note")] if note else None,
+        class_="change",
+    )
+
+
+def make_table(
+    titles: Sequence[Child],
+    rows: Sequence[Sequence[Child]],
+    kinds: Sequence[str | None],
+    *,
+    caption: str,
+    class_: str,
+    is_caption_seen: bool = True,
+) -> Element:
+    """Return a table, whose rows narrow screens show as blocks of several lines.
+
+    The first cell is the name of the row. A block has those titles that are strings beside the
+    cells; ``kinds`` are the classes of the cells, by column.
+    """
+    heads = [
+        element("th", title, scope="col", class_=kind)
+        for title, kind in zip(titles, kinds, strict=True)
     ]
-    return element("dl", entries, class_="glance")
+    lines = []
+    for name, *cells in rows:
+        line = [element("th", name, scope="row", class_=kinds[0])]
+        for cell, title, kind in zip(cells, titles[1:], kinds[1:], strict=True):
+            words = title if isinstance(title, str) else None
+            line.append(element("td", cell, class_=kind, data_title=words))
+        lines.append(element("tr", line))
+    table = element(
+        "table",
+        element("caption", caption, class_=None if is_caption_seen else "unseen"),
+        element("thead", element("tr", heads)),
+        element("tbody", lines),
+        class_=class_,
+    )
+    # What is too wide even so is moved sideways, with the keyboard as well.
+    return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=caption)
 
 
-def _figures(given: Given) -> list[tuple[str, str]]:
-    """Return the figures that come first."""
-    n_rows, n_columns = given.X.shape
-    n_anomalous = int(given.anomalous.sum())
-    share = f"{number(100 * n_anomalous / n_rows, '.2g')}\u00a0%"
-    figures = [
-        (f"{n_rows:,}", given.unit if n_rows == 1 else f"{given.unit}s"),
-        (f"{n_columns:,}", "pixels" if given.image_shape else "columns"),
-        (f"{n_anomalous:,}", f"anomalous ({share})"),
-        (format_score(given.threshold), "threshold on the score"),
+# --- The data -------------------------------------------------------------------------------------
+
+
+def take_rows(model: Any, X: Any) -> FloatArray:
+    """Return the rows of a table that a model may be applied to."""
+    table: FloatArray = np.asarray(move_to_host(check_new_table(model, X)), dtype=np.float64)
+    return table
+
+
+def take_row_names(ids: Any, X: Any, n_rows: int) -> tuple[str, ...]:
+    """Return what the rows are called: by default the index of a frame, or their numbers."""
+    if ids is None:
+        ids = getattr(X, "index", None)
+        ids = range(n_rows) if ids is None or callable(ids) else ids
+    names = tuple(map(str, ids))
+    if len(names) != n_rows:
+        raise ValueError(f"ids must name each of the {n_rows} rows of X, got {len(names)}")
+    return names
+
+
+def summarize_columns(
+    X: FloatArray,
+    names: Sequence[str],
+    train: FloatArray | None = None,
+    importance: FloatArray | None = None,
+) -> list[Element]:
+    """Return a table with statistics of every column, NaN left out.
+
+    ``train`` holds other rows to compare with. Of wide tables the columns of largest importance are
+    shown, by default the first ones.
+    """
+    n_rows, n_columns = X.shape
+    words = f"{count_things(n_rows, 'row')} and {count_things(n_columns, 'column')}."
+    if train is not None:
+        words += (
+            f" The detector was fitted to {count_things(len(train), 'row')}; lines over the "
+            "histograms show these rows."
+        )
+    shown = list(range(n_columns))
+    if n_columns > MOST_SHOWN_COLUMNS:
+        by = np.zeros(n_columns) if importance is None else -importance
+        shown = [int(j) for j in np.argsort(by, kind="stable")[:MOST_SHOWN_COLUMNS]]
+    gaps = np.isnan(X).sum(axis=0)
+    titles = ["column", "distribution", "min", "median", "max", "mean", "std"]
+    titles += ["missing"] if gaps.any() else []
+    titles += [] if train is None else ["outside training range"]
+    rows = []
+    for j in shown:
+        other = None if train is None else train[:, j]
+        cells = _summarize_column(names[j], X[~np.isnan(X[:, j]), j], other)
+        if gaps.any():
+            cells.insert(7, f"{gaps[j]:,}" if gaps[j] else "–")
+        rows.append(cells)
+    table = make_table(
+        titles,
+        rows,
+        [None, "distribution"] + ["number"] * (len(titles) - 2),
+        caption="Statistics of the columns",
+        class_="columns small" if len(shown) <= LISTED else "columns",
+    )
+    found = [element("p", words), table]
+    if len(shown) < n_columns:
+        left = count_things(n_columns - len(shown), "more column")
+        how = "" if importance is None else "; those furthest from the training mean come first"
+        found.append(write_note(f"{left} not shown{how}."))
+    return found
+
+
+def _summarize_column(name: str, values: FloatArray, train: FloatArray | None) -> list[Child]:
+    if not len(values):
+        return [name, "empty", *["–"] * 5]
+    known = values if train is None else np.concatenate([values, train])
+    histogram = tiny_histogram(values, train, (float(known.min()), float(known.max())))
+    with np.errstate(over="ignore"):
+        statistics = [values.min(), np.median(values), values.max(), values.mean(), values.std()]
+    cells = [name, histogram, *(format_value(float(each) + 0.0) for each in statistics)]
+    if train is not None:
+        outside = int(np.sum((values < train.min()) | (values > train.max())))
+        cells.append(f"{outside:,}" if outside else "–")
+    return cells
+
+
+# --- How the report came about: parameters and versions -------------------------------------------
+
+LIBRARIES = ("vanishing", "numpy", "scipy", "scikit-learn")
+
+
+def describe_model(model: Any) -> list[Element]:
+    """Return tables of parameters and versions."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    tables = []
+    for step in steps:
+        parameters = step.get_params(deep=False).items()
+        facts = [(name, " ".join(repr(value).split())) for name, value in parameters]
+        tables.append(list_facts(f"Parameters of {type(step).__name__}", facts))
+    return [*tables, list_versions()]
+
+
+def list_versions() -> Element:
+    """Return a table of versions."""
+    versions = [(name, find_version(name) or "unknown") for name in LIBRARIES]
+    return list_facts("Versions", [("Python", platform.python_version()), *versions])
+
+
+def list_facts(caption: str, facts: Sequence[tuple[str, str]]) -> Element:
+    """Return a table of names and values."""
+    rows = [
+        element("tr", element("th", name, scope="row"), element("td", value))
+        for name, value in facts
     ]
-    if given.labels is not None:
-        figures.append((f"{int(given.labels.sum()):,}", "labelled anomalies"))
-    return figures
-
-
-def _normal_rows(given: Given) -> FloatArray:
-    """Return rows on which the sizes of the terms of equations are taken."""
-    if given.train is not None:
-        return given.train
-    normal = given.X[~given.anomalous]
-    if have_enough_rows(len(normal), len(given.names)):
-        return np.asarray(normal)
-    # Too few to tell sizes: points spread as the training data is.
-    drawn = np.random.default_rng(0).normal(size=(MEASURED_ROWS, len(given.names)))
-    return np.asarray(given.normal.mean + given.normal.spread * drawn)
+    return element("table", element("caption", caption), element("tbody", rows), class_="facts")
