@@ -23,9 +23,8 @@ from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
-from vanishing.detectors.columns import ColumnFunctions
-from vanishing.detectors.gradients import OrientedGradients, check_image_shape
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView
+from vanishing.detectors.neighborhoods import ColumnFunctions, ColumnView, NeighborView
+from vanishing.detectors.preprocessing import OrientedGradients, check_image_shape
 from vanishing.detectors.score import (
     Coordinates,
     LikelihoodView,

@@ -7,7 +7,7 @@ from vanishing.lazy_names import import_when_used
 if TYPE_CHECKING:
     from vanishing.detectors.christoffel import ChristoffelDetector
     from vanishing.detectors.contamination import fit_to_mixed, score_unseen
-    from vanishing.detectors.gradients import OrientedGradients
+    from vanishing.detectors.preprocessing import OrientedGradients
     from vanishing.detectors.selection import Selection, image_anomalies, select_without_labels
     from vanishing.detectors.transformation import TransformationDetector, image_detector
     from vanishing.detectors.vanishing import VanishingDetector
@@ -29,7 +29,7 @@ __getattr__, __dir__ = import_when_used(
     __name__,
     {
         "ChristoffelDetector": "christoffel",
-        "OrientedGradients": "gradients",
+        "OrientedGradients": "preprocessing",
         "Selection": "selection",
         "TransformationDetector": "transformation",
         "VanishingDetector": "vanishing",

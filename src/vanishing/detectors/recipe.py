@@ -35,27 +35,31 @@ from vanishing.detectors.base import (
     count_folds,
     move_last_digits,
 )
-from vanishing.detectors.columns import NEIGHBORS, ColumnEvidence, NormalScores
-from vanishing.detectors.covariance import (
-    EXACT_SHARE,
-    ROWS_PER_COLUMN,
-    center_rows,
-    concentrate,
-    find_shrinkage,
-    find_span,
-    root_of,
-    shrunk_covariance,
-)
 from vanishing.detectors.mixture import (
     NothingVanishesError,
     find_clusters,
     fit_clusters,
 )
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView, keep_rows
+from vanishing.detectors.neighborhoods import (
+    NEIGHBORS,
+    ColumnEvidence,
+    ColumnView,
+    NeighborView,
+    NormalScores,
+    keep_rows,
+)
 from vanishing.detectors.sample_weights import (
+    EXACT_SHARE,
+    ROWS_PER_COLUMN,
+    center_rows,
+    concentrate,
     draw_rows,
+    find_shrinkage,
+    find_span,
     fit_pca,
     quantiles,
+    root_of,
+    shrunk_covariance,
     take_weights,
     total_weight,
 )

@@ -36,8 +36,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
-from vanishing.detectors.columns import NormalScores
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView, NormalScores
 from vanishing.detectors.preprocessing import split_gradients
 from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation

@@ -53,7 +53,6 @@ from vanishing.detectors.base import (
     count_folds,
     find_moments,
 )
-from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
     find_clusterings,
@@ -65,7 +64,11 @@ from vanishing.detectors.mixture import (
     refuse_identical,
     resolutions_of,
 )
-from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
+from vanishing.detectors.preprocessing import (
+    OrientedGradients,
+    check_takes_weights,
+    fit_preprocessor,
+)
 from vanishing.detectors.sample_weights import mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
 from vanishing.explain.view import Component, View
