@@ -561,9 +561,7 @@ def _check_view(view: View, widths: list[int]) -> None:
             fits = view.rows.shape[1] == width and len(view.rows) > 0
             fits &= n_components == 0 and view.resolution > 0 and bool((view.row_weights > 0).all())
         case ColumnView():
-            evidence = view.evidence
-            fits = n_components == 0 and evidence is not None
-            fits &= evidence is not None and _are_functions(evidence, width)
+            fits = n_components == 0 and _are_functions(view.evidence, width)
         case _:
             fits = n_components > 0
     if not isinstance(view, Mixture):

@@ -415,10 +415,10 @@ def check_contrast_source(estimator: Any, contrast: Any) -> SampleSource:
     feature_names = getattr(estimator, "feature_names_in_", None)
     if is_chunked(contrast) or is_foreign_array(contrast):
         source = as_source(contrast, name=name)
-        _check_names(name, source.feature_names, feature_names)
+        _check_names(name, source.feature_names, feature_names, "X has")
     else:
         contrast = require_dense(contrast, name)
-        _check_names(name, getattr(contrast, "columns", None), feature_names)
+        _check_names(name, getattr(contrast, "columns", None), feature_names, "X has")
         try:
             array = check_array(contrast, dtype=DTYPES, input_name=name)
         except ValueError as error:
@@ -432,11 +432,12 @@ def check_contrast_source(estimator: Any, contrast: Any) -> SampleSource:
     return source
 
 
-def _check_names(name: str, names: Any, expected: Any) -> None:
+def _check_names(name: str, names: Any, expected: Any, who_expects: str) -> None:
     if names is not None and expected is not None and list(names) != list(expected):
         raise ValueError(
-            f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
-            "columns in the same order"
+            f"{name} has columns {list(names)}, but {who_expects} {list(expected)}; choose the "
+            "same columns in the same order, for instance by vanishing.data.as_source(path, "
+            "columns=[...])"
         )
 
 
@@ -515,7 +516,8 @@ def check_new_points(estimator: Any, X: Any) -> Array | SampleSource:
     if isinstance(X, np.memmap):
         X = X.view(np.ndarray)  # all rows are wanted
     source = as_source(X, name="X")
-    _check_fitted_names(estimator, source)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    _check_names("X", source.feature_names, fitted, type(estimator).__name__ + " was fitted to")
     if source.n_features != estimator.n_features_in_:
         # In the words of scikit-learn, which its users search for.
         raise ValueError(
@@ -523,17 +525,6 @@ def check_new_points(estimator: Any, X: Any) -> Array | SampleSource:
             f"{estimator.n_features_in_} features as input."
         )
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
-
-
-def _check_fitted_names(estimator: Any, source: SampleSource) -> None:
-    fitted = getattr(estimator, "feature_names_in_", None)
-    names = source.feature_names
-    if fitted is not None and names is not None and list(names) != list(fitted):
-        raise ValueError(
-            f"X has columns {list(names)}, but {type(estimator).__name__} was fitted to "
-            f"{list(fitted)}; choose the same columns in the same order, for instance by "
-            "vanishing.data.as_source(path, columns=[...])"
-        )
 
 
 def get_feature_names(estimator: Any, given: Any = None) -> list[str]:

@@ -134,42 +134,27 @@ class StreamedSource(SampleSource):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
             rows = require_dense(chunk.rows, name)
-            self._check_same_columns(get_columns(rows), name)
+            columns = get_columns(rows)
+            self._columns = columns if self._columns is None else self._columns
+            if columns is not None and columns != self._columns:  # which go by position
+                raise ValueError(
+                    f"{name} has columns {columns}, but the first chunk has {self._columns}; give "
+                    "all chunks the same columns in the same order"
+                )
             block = check_block(as_array(rows, name), name=name, n_features=n_features)
-            self._check_library(block, name)
+            library = namespace(block).__name__.rpartition(".")[2]
+            self._library = self._library or library
+            if library != self._library:  # summaries of blocks are merged
+                raise TypeError(
+                    f"{name} is an array of {library}, but the first chunk is one of "
+                    f"{self._library}; use arrays of one library for all chunks"
+                )
             n_rows += int(block.shape[0])
             if block.shape[0]:
                 yield block
-        self._check_rows(n_rows)
-
-    def _check_same_columns(self, columns: list[Any] | None, name: str) -> None:
-        """Refuse a frame whose columns are not those of the first: columns go by position."""
-        if columns is None:
-            return
-        if self._columns is None:
-            self._columns = columns
-        if columns != self._columns:
-            raise ValueError(
-                f"{name} has columns {columns}, but the first chunk has {self._columns}; give all "
-                "chunks the same columns in the same order"
-            )
-
-    def _check_library(self, block: Array, name: str) -> None:
-        """Refuse arrays of another library than the first: their summaries are merged."""
-        library = namespace(block).__name__.rpartition(".")[2]
-        if self._library is None:
-            self._library = library
-        if library != self._library:
-            raise TypeError(
-                f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
-                "use arrays of one library for all chunks"
-            )
-
-    def _check_rows(self, n_rows: int) -> None:
-        """Refuse rows that changed since the last pass: each degree would see different data."""
         if self._rows_before is None:
             self._rows_before = n_rows
-        if n_rows != self._rows_before:
+        if n_rows != self._rows_before:  # each degree would see different data
             raise ValueError(
                 f"{self.name} had {self._rows_before} rows in an earlier pass, and {n_rows} in "
                 "this one; every pass must see the same rows, and files must not change"

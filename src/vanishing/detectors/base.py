@@ -2,7 +2,7 @@
 
 import warnings
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -38,6 +38,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import SampleSource, close_after, too_large_to_square
 from vanishing.detectors.sample_weights import (
+    ENOUGH_ROWS,
     drop_zero_weights,
     mean_and_variance,
     quantiles,
@@ -136,9 +137,6 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 # --- The threshold: quantiles of scores -----------------------------------------------------------
 
-#: Rows that are enough for quantiles: the rate of a threshold that one in twenty exceeds is then
-#: known to 0.7 %.
-ENOUGH_ROWS = 1000
 #: Rows that a fit works on at most; of more, so many are drawn: quantiles, means and covariances of
 #: all would be about the same.
 FITTED_ROWS = 20_000
@@ -625,6 +623,13 @@ def check_rows(
     return rows, sample_weight
 
 
+def refuse_streams(needs: Mapping[str, bool], remedy: str) -> None:
+    """Raise if something that is asked for needs all rows of a source at once."""
+    for what, is_asked_for in needs.items():
+        if is_asked_for:
+            raise ValueError(f"{too_large(what)}, or {remedy}")
+
+
 def check_sizes(rows: Array) -> None:
     """Raise if squares of the numbers overflow, or underflow."""
     if (place := too_large_to_square(rows)) is not None:
@@ -647,11 +652,6 @@ def _means_and_spreads(
     if isinstance(X, SampleSource):
         of_rows = find_moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
-    if sample_weight is not None:
-        mean, variance = mean_and_variance(
-            np.asarray(move_to_host(X), dtype=np.float64), sample_weight
-        )
-        return mean, np.sqrt(variance)
-    xp = namespace(X)
-    doubles = xp.astype(X, xp.float64, copy=False)
-    return move_to_numpy(xp.mean(doubles, axis=0)), move_to_numpy(xp.std(doubles, axis=0))
+    rows = np.asarray(move_to_host(X), dtype=np.float64)
+    mean, variance = mean_and_variance(rows, sample_weight)
+    return mean, np.sqrt(variance)

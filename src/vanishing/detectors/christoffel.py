@@ -14,14 +14,13 @@ from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
 from vanishing.data.inputs import NumberRange, check_new_table, refuse_points_as_y, take_over
 from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     Detector,
     Scored,
     check_rows,
     find_moments,
     score_blocks,
 )
-from vanishing.detectors.sample_weights import mean_and_variance, total_weight
+from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance, total_weight
 from vanishing.detectors.score import ChristoffelView, Coordinates, Score
 from vanishing.explain.view import Component
 from vanishing.ideal import InterpolationWarning, VanishingIdeal

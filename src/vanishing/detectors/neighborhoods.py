@@ -1,6 +1,6 @@
 """Views of how empty the place of a sample is: among the values of columns, and among the rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -18,7 +18,7 @@ from vanishing.arrays.namespace import (
     move_to_host,
     namespace,
 )
-from vanishing.detectors.sample_weights import mean_and_variance
+from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import OnLines, Through, View
 from vanishing.levels import SAME
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 # does not depend on their shapes. Normal scores are the columns in which the copula is looked at.
 # What they lose, rare values and gaps between values, the evidence of the columns says.
 
-#: Values that are enough to know the shape of a column.
-ENOUGH_VALUES = 1000
 #: Neighbors that a density is estimated by: the usual number, of which a few may be anomalies too.
 NEIGHBORS = 5
 
@@ -245,7 +243,7 @@ def _merge_equal(z: FloatArray, sample_weight: FloatArray | None) -> tuple[Float
 
 def _thin_out(n_values: int) -> IntArray:
     """Return which of the values in increasing order are kept: quantiles, of many of them."""
-    kept = np.linspace(0, n_values - 1, min(n_values, ENOUGH_VALUES))
+    kept = np.linspace(0, n_values - 1, min(n_values, ENOUGH_ROWS))
     return np.asarray(np.round(kept), dtype=np.intp)
 
 
@@ -326,16 +324,16 @@ class PointwiseView(View):
         return []
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ColumnView(PointwiseView):
     """Evidence of single values, s = Σ_j -log p_j(z_j)."""
 
-    evidence: ColumnEvidence | None = None
+    evidence: ColumnEvidence
 
     @property
     def width(self) -> int:
         """Numbers of a sample: the evidence of each column."""
-        return self._evidence.n_columns
+        return self.evidence.n_columns
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return the sum."""
@@ -347,37 +345,32 @@ class ColumnView(PointwiseView):
 
     def measure(self, z: Array) -> Array:
         """Return the evidence of each column, shape of z."""
-        return self._evidence(z)
+        return self.evidence(z)
 
     def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
         """Return the derivative of the contribution with respect to z at each row."""
         found = self.measure(z) if deviations is None else deviations
-        return self.factor(self.value(found))[:, None] * self._evidence.slopes(z)
+        return self.factor(self.value(found))[:, None] * self.evidence.slopes(z)
 
     def residuals(
         self, z: FloatArray, deviations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return the roots of the evidence of each column, whose squares add up to s."""
         roots = np.sqrt(np.asarray(self.measure(z))[0])
-        slopes = self._evidence.slopes(z)[0]
+        slopes = self.evidence.slopes(z)[0]
         halves = np.divide(slopes, 2 * roots, out=np.zeros_like(roots), where=roots > 0)
         return roots, np.diag(halves)
 
     def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
         """Add the evidence of each column."""
-        return self._evidence.nodes(graph, z)
+        return self.evidence.nodes(graph, z)
 
     def nodes(self, deviations: "Value") -> "Value":
         """Add the sum."""
         return deviations.reduce("Sum", axis=1)
 
-    @property
-    def _evidence(self) -> ColumnEvidence:
-        assert self.evidence is not None
-        return self.evidence
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NeighborView(PointwiseView):
     """Logarithm of the distance to the fifth of the nearest training rows, s = log(D + d²) / 2.
 
@@ -386,11 +379,9 @@ class NeighborView(PointwiseView):
     distance below which rows are not told apart: a row that differs by rounding is the same row.
     """
 
-    rows: Annotated[FloatArray, "n_rows n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
-    row_weights: Annotated[FloatArray, "n_rows"] = field(default_factory=lambda: np.zeros(0))
-    resolution: float = 1.0
+    rows: Annotated[FloatArray, "n_rows n_features"]
+    row_weights: Annotated[FloatArray, "n_rows"]
+    resolution: float
 
     @property
     def width(self) -> int:

@@ -24,7 +24,6 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     FITTED_ROWS,
     MOST_ANOMALIES,
     UNUSUAL_SHARE,
@@ -49,6 +48,7 @@ from vanishing.detectors.neighborhoods import (
     keep_rows,
 )
 from vanishing.detectors.sample_weights import (
+    ENOUGH_ROWS,
     EXACT_SHARE,
     ROWS_PER_COLUMN,
     center_rows,
@@ -135,7 +135,7 @@ def fit_recipe(
         # Far more than all witnesses say of a row that is beyond all others.
         witnesses = max(1, len(_count_families(members)))
         least = OUTLYING * witnesses * _capacity(len(X), sample_weight)
-        constants = ConstantColumns(constant, scaler.mean_, least, relative=True)
+        constants = ConstantColumns(constant, scaler.mean_, least)
     score = _score_members(members, normal_scores)
     coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
     return replace(score, coordinates=coordinates, constants=constants), chosen, unseen
@@ -203,14 +203,10 @@ def _score_members(members: list[_Member], normal_scores: NormalScores | None) -
     return Score(coordinates, views)
 
 
-#: Rows that are scored in the time in which one is fitted to.
-SCORED_PER_FITTED = 10
-
-
 def estimate_work(n_rows: int) -> float:
-    """Return what a fit takes, in units of the time that scoring a row takes."""
+    """Return how many rows are fitted to, in all fits together."""
     drawn = min(n_rows, FITTED_ROWS)
-    return SCORED_PER_FITTED * drawn * (1 + count_folds(drawn))
+    return drawn * (1 + count_folds(drawn))
 
 
 def _standardize(
@@ -224,7 +220,7 @@ def _standardize(
             members, fits = [], _members_of(data, plan, seed)
             for fit in fits:
                 members += fit()
-                progress.step(SCORED_PER_FITTED * n_rows / len(fits))
+                progress.step(n_rows / len(fits))
         return members
 
     n_rows = len(data.z)
@@ -405,7 +401,9 @@ def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
     ranks = np.asarray(normal_scores(z))
     for points, of_what, ranked in ((z, "columns", False), (ranks, "normal scores", True)):
         rows, weights = keep_rows(points, sample_weight, ENOUGH_ROWS, seed)
-        view = NeighborView((f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights)
+        view = NeighborView(
+            (f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights, resolution=1.0
+        )
         usual = np.sqrt(np.median(view.measure(rows)))
         view = replace(view, resolution=float(EXACT_SHARE * (usual or 1.0)))
         description = f"nearest rows, by {of_what}: the {NEIGHBORS} nearest of {len(rows)}"

@@ -7,7 +7,7 @@ subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that m
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from math import log
 from operator import add
@@ -38,6 +38,7 @@ from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
 from vanishing.detectors.neighborhoods import ColumnView, NeighborView, NormalScores
 from vanishing.detectors.preprocessing import split_gradients
+from vanishing.detectors.sample_weights import EXACT_SHARE
 from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
@@ -240,11 +241,8 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 # --- Kinds of views -------------------------------------------------------------------------------
 
-#: Added to losses before their logarithm is taken: smaller chances of an error count as none.
-SMALL_LOSS = 1e-3
 #: Deviations up to which exact equations hold: residuals are ten times as large as usual there.
 ALLOWED = (2 * OUTLYING) ** 2
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
 UNDERFLOW = log(np.finfo(np.float64).smallest_subnormal)
 
@@ -333,7 +331,7 @@ def make_linear_component(
     return Component(ideal, np.zeros(len(spreads)), spreads, weight / spreads**2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChristoffelView(NearestView):
     """Minus the logarithm of the Christoffel function, s = log(1 + D).
 
@@ -341,7 +339,7 @@ class ChristoffelView(NearestView):
     whose extent is at most ``tol`` are equations, which explanations name.
     """
 
-    tol: float = LARGEST_FLOAT
+    tol: float
 
     def of_nearest(self, deviation: Array) -> Array:
         """Return log(1 + D)."""
@@ -371,7 +369,7 @@ class LinearView(View):
     """A view whose linear equations are matrices; ideals of them are made for explanations."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LikelihoodView(LinearView):
     """Minus the log likelihood of a mixture, s = ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
@@ -380,13 +378,9 @@ class LikelihoodView(LinearView):
     less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other.
     """
 
-    log_masses: Annotated[FloatArray, "n_clusters"] = field(default_factory=lambda: np.zeros(0))
-    centers: Annotated[FloatArray, "n_clusters n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
-    factors: Annotated[FloatArray, "n_rows n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
+    log_masses: Annotated[FloatArray, "n_clusters"]
+    centers: Annotated[FloatArray, "n_clusters n_features"]
+    factors: Annotated[FloatArray, "n_rows n_features"]
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return ℓ."""
@@ -459,7 +453,7 @@ class LikelihoodView(LinearView):
         return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SpanView(LinearView):
     """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
 
@@ -468,12 +462,10 @@ class SpanView(LinearView):
     distance stands for the exact equations of all other directions, which are one projector.
     """
 
-    center: Annotated[FloatArray, "n_features"] = field(default_factory=lambda: np.zeros(0))
-    directions: Annotated[FloatArray, "n_directions n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
-    variances: Annotated[FloatArray, "n_directions"] = field(default_factory=lambda: np.zeros(0))
-    rest: float = 1.0
+    center: Annotated[FloatArray, "n_features"]
+    directions: Annotated[FloatArray, "n_directions n_features"]
+    variances: Annotated[FloatArray, "n_directions"]
+    rest: float
 
     @lazy
     def described(self) -> list[Component]:
@@ -582,19 +574,9 @@ class SpanView(LinearView):
 class Mixture(View):
     """Loss of telling transformations apart, s = -Σ_i log P_i, or its logarithm.
 
-    Components are those of the first transformation, of the second, and so on; each transformation
-    has an image.
-
-    Parameters
-    ----------
-    n_clusters : int
-        Components per transformation.
-    smoothing : float
-        ε.
-    logarithm : bool
-        Whether s is log(loss + δ).
-    metric : array of shape (n_coordinates, n_coordinates) or None
-        W with W W' the inverse covariance of the contrast, if all clusters have it in common.
+    Components are the ``n_clusters`` of the first transformation, of the second, and so on; each
+    transformation has an image. ``smoothing`` is ε; with ``logarithm``, s is log(loss + δ).
+    ``metric`` is W with W W' the inverse covariance of the contrast, if all clusters share it.
     """
 
     n_clusters: int = 1
@@ -625,12 +607,12 @@ class Mixture(View):
         if not self.logarithm:
             return loss
         xp = namespace(loss)
-        # Less than zero by rounding only.
-        return xp.log(xp.maximum(loss, xp.zeros_like(loss)) + SMALL_LOSS)
+        # Less than zero by rounding only. Small chances of an error count as none.
+        return xp.log(xp.maximum(loss, xp.zeros_like(loss)) + EXACT_SHARE)
 
     def combined_slope(self, values: Sequence[FloatArray]) -> Any:
         """Return the derivative of the logarithm."""
-        return 1 / (np.maximum(reduce(add, values), 0.0) + SMALL_LOSS) if self.logarithm else 1.0
+        return 1 / (np.maximum(reduce(add, values), 0.0) + EXACT_SHARE) if self.logarithm else 1.0
 
     def importance(self, component: Component, values: FloatArray) -> FloatArray:
         """Return what each equation adds to D beyond what is typical."""
@@ -654,7 +636,7 @@ class Mixture(View):
         if not self.logarithm:
             return loss
         # Less than zero by rounding only. Where nothing is a number, it stays so.
-        return (graph.where(loss < 0.0, 0.0, loss) + SMALL_LOSS).apply("Log")
+        return (graph.where(loss < 0.0, 0.0, loss) + EXACT_SHARE).apply("Log")
 
 
 def negative_log_probability(deviations: Array, own: slice, smoothing: float) -> Array:
@@ -761,14 +743,12 @@ CONSTANT_DIGITS = 1e-9
 class ConstantColumns:
     """What columns add to a score by differing from a constant: ``least``, and more with distance.
 
-    Distances are relative to the constants, so that units make no difference, but for model files
-    that do not say so.
+    Distances are relative to the constants, so that units make no difference.
     """
 
     constant: Annotated[BoolArray, "n_features"]
     values: Annotated[FloatArray, "n_features"]
-    least: float = 10.0
-    relative: bool = False
+    least: float
 
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
@@ -781,10 +761,10 @@ class ConstantColumns:
         constants = move_like(self.values[features], X)
         constant = move_like(self.constant[features], X)
         distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
-        broken = distance > same * move_like(self._sizes[features], X)
-        units = move_like(self._units[features], X)
-        # log(1 + distance / unit), where the ratio might overflow.
-        added = self.least + (xp.log(units + distance) - xp.log(units))
+        sizes = move_like(self._sizes[features], X)
+        broken = distance > same * sizes
+        # log(1 + distance / size), where the ratio might overflow.
+        added = self.least + (xp.log(sizes + distance) - xp.log(sizes))
         return xp.where(broken, added, xp.zeros_like(X))
 
     @property
@@ -792,18 +772,13 @@ class ConstantColumns:
         """The size of each constant; 1 for zero, which has no units."""
         return np.where(self.values == 0, 1.0, np.abs(self.values))
 
-    @property
-    def _units(self) -> FloatArray:
-        """What the distance of each column is measured in."""
-        return self._sizes if self.relative else np.ones_like(self.values)
-
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
-        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * self._sizes[columns]
-        units = self._units[columns]
-        added = (distance + units).apply("Log") + (self.least - np.log(units))
+        sizes = self._sizes[columns]
+        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * sizes
+        added = (distance + sizes).apply("Log") + (self.least - np.log(sizes))
         # NaN differs from every constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 

@@ -32,7 +32,6 @@ from vanishing.data.inputs import (
     prepare_for_sklearn,
     refuse_points_as_y,
     take_over,
-    too_large,
 )
 from vanishing.data.source import (
     ArraySource,
@@ -42,7 +41,6 @@ from vanishing.data.source import (
     close_after,
 )
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     FITTED_ROWS,
     Callback,
     Detector,
@@ -52,6 +50,7 @@ from vanishing.detectors.base import (
     check_rows,
     count_folds,
     find_moments,
+    refuse_streams,
 )
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
@@ -69,7 +68,7 @@ from vanishing.detectors.preprocessing import (
     check_takes_weights,
     fit_preprocessor,
 )
-from vanishing.detectors.sample_weights import mean_and_variance, take_weights
+from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -486,20 +485,17 @@ class TransformationDetector(HasIdeal, Detector):
 
     def _check_streams(self, resolutions: list[int]) -> None:
         """Raise if a parameter needs all rows at once."""
-        needs = (
-            (resolutions != [1], f"n_components={self.n_components}"),
-            (self.weighting is not None, f"weighting={self.weighting!r}"),
-            (self.calibration is not None, f"calibration={self.calibration}"),
+        needs = {
+            f"n_components={self.n_components}": resolutions != [1],
+            f"weighting={self.weighting!r}": self.weighting is not None,
+            f"calibration={self.calibration}": self.calibration is not None,
+        }
+        refuse_streams(needs, "leave this parameter at its default")
+        needs_all = self.preprocessor is not None and not hasattr(self.preprocessor, "partial_fit")
+        name = type(self.preprocessor).__name__
+        refuse_streams(
+            {name: needs_all}, "choose a preprocessor with partial_fit, such as IncrementalPCA"
         )
-        for present, what in needs:
-            if present:
-                raise ValueError(f"{too_large(what)}, or leave this parameter at its default")
-        if self.preprocessor is not None and not hasattr(self.preprocessor, "partial_fit"):
-            name = type(self.preprocessor).__name__
-            raise ValueError(
-                f"{too_large(name)}, or choose a preprocessor with partial_fit, such as "
-                "IncrementalPCA"
-            )
 
     def _fit_streamed(
         self, source: SampleSource, transformations: tuple[Transformation, ...]
