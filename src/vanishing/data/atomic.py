@@ -63,10 +63,7 @@ def remove_unfinished() -> None:
 
 
 class Unfinished:
-    """A new file or folder next to the one that is to be written, locked while it is in use.
-
-    Others must not read it if it is ``private``.
-    """
+    """A new file or folder beside its target, locked in use; not for others if ``private``."""
 
     def __init__(self, target: Path, *, folder: bool, private: bool) -> None:
         self._target = target

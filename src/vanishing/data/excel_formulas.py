@@ -306,11 +306,7 @@ class ColumnNumbers(NamedTuple):
 
 @dataclass
 class FormulaSheet:
-    """The cells of a sheet, by row and column from 1.
-
-    ``values`` are what is stored, also for formulas; ``formulas`` are their texts, ``trees`` what
-    these say.
-    """
+    """The values, texts of formulas and their trees, by row and column from 1."""
 
     title: str
     values: dict[tuple[int, int], float | str | bool] = field(default_factory=dict)

@@ -23,10 +23,7 @@ from vanishing.levels import BLOCK
 
 
 class Query:
-    """The rows of a query in a temporary Parquet file, which is removed with this object.
-
-    ``write`` is given the path of the file, and ``where`` is what messages call the rows.
-    """
+    """The rows of a query in a temporary Parquet file, which is removed with this object."""
 
     def __init__(self, write: Callable[[Path], object], where: str) -> None:
         folder = tempfile.mkdtemp(prefix="vanishing-")

@@ -286,11 +286,7 @@ def get_column_names(columns: list[Any] | None) -> tuple[str, ...] | None:
 
 
 def as_array(data: Any, name: str) -> Array:
-    """Return arrays as they are, and anything else as a NumPy array.
-
-    Frames with columns of several kinds, such as booleans and numbers, become object arrays and are
-    converted to double precision.
-    """
+    """Return arrays as they are, and anything else as a NumPy array, objects as numbers."""
     if is_array(data):
         return data
     try:

@@ -41,10 +41,7 @@ from vanishing.levels import BLOCK
 
 
 class ArrowFile:
-    """A fragment of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
-
-    ``read(fragment, names, n_rows)`` reads a fragment; it is None for the scanner.
-    """
+    """A fragment of a dataset and its reader; or a dataset that only the scanner can read."""
 
     def __init__(
         self, opened: Any, schema: Any, read: Callable[..., Iterator[Any]] | None = None

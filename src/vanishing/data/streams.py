@@ -73,11 +73,7 @@ class Chunk(NamedTuple):
 
 
 class StreamedSource(SampleSource):
-    """Rows that are read chunk by chunk, each chunk checked when it is read.
-
-    Subclasses define ``_read``. A thread reads the next chunk while the current one is worked on,
-    so that two are in memory at a time.
-    """
+    """Rows that are read chunk by chunk, by ``_read`` of subclasses, in a thread of their own."""
 
     #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
     #: the first complete pass: later ones are compared with these.

@@ -162,11 +162,8 @@ def quantile_threshold(
 ) -> float:
     """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
 
-    "auto" is the rule of box plots, one and a half times the distance of the quartiles below the
-    lower one, but calls at least one sample in a hundred anomalous. Of the samples that a skewed
-    distribution may have, it calls at most the share ``most`` anomalous. Those that are lower come
-    on top, as far as they are no matter of chance. The rule never calls more than a quarter
-    anomalous.
+    "auto" is the rule of box plots, with at least one sample in a hundred below, and at most a
+    quarter: the share ``most``, and those that are lower than even skewed distributions reach.
     """
     if contamination == "auto":
         shares = [FEWEST_ANOMALIES, 0.25, 0.5, 0.75]
@@ -206,10 +203,8 @@ def choose_threshold(
 ) -> float:
     """Choose the threshold of rows of which some were left out of the fit in turn.
 
-    A number is the share of the seen rows. Unseen rows score lower than those that were fitted to,
-    if all else is the same. It is not where fits without some rows differ from that to all, by a
-    tiny shift of all scores or by other equations: then the rows that were fitted to say what is
-    normal.
+    Unseen rows score lower than those that were fitted to. Where they do not, the fits without
+    some rows found other equations: then the rows that were fitted to say what is normal.
     """
     threshold = quantile_threshold(seen.scores, contamination, seen.sample_weight, most=most)
     if contamination != "auto":
@@ -234,10 +229,7 @@ def most_anomalies(n_rows: float) -> float:
 def finite_quantiles(
     scores: FloatArray, shares: list[float], sample_weight: FloatArray | None = None
 ) -> list[float]:
-    """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
-
-    Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
-    """
+    """Return quantiles of scores; the lowest finite one stands in for minus infinity."""
     finite = scores[np.isfinite(scores)]
     if not finite.size:
         raise ValueError(
@@ -257,9 +249,8 @@ def apply_to_unseen(
 ) -> tuple[FloatArray, IntArray]:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
-    ``fit_and_apply`` takes the numbers of the rows to fit to and of those that were left out, and
-    returns a value, or a row of values, for each of the latter. The values come with the numbers of
-    their rows: in no particular order, and not of all rows, if there are many.
+    ``fit_and_apply`` takes the numbers of the rows to fit to and of those left out. The values
+    come with the numbers of their rows, and not of all rows, if there are many.
     """
     parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
     parts = parts[: count_folds(n_rows)]
@@ -332,11 +323,10 @@ def measure_rounding(
     *,
     known: FloatArray | None = None,
 ) -> float:
-    """Return how far rounding errors of the training data move a threshold.
+    """Return how far rounding errors of the training data, of known scores, move a threshold.
 
-    Where equations are exact, scores are made of nothing else. Rows that differ in their last
-    digits are not told apart. Zero where scores are far larger, as usual. ``known`` are scores of
-    all rows.
+    Where equations are exact, scores are made of nothing else. Zero where scores are far
+    larger.
     """
     rows = pick_rows(X)
     scores = move_to_host(score(rows)) if known is None else pick_rows(known)
@@ -470,18 +460,7 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         return [replace(each, row=row) for each, row in zip(found, rows, strict=True)]
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add scores, decision and label to an ONNX graph.
-
-        Parameters
-        ----------
-        graph : Graph
-        x : Value
-            Of shape (n_samples, n_features).
-
-        Returns
-        -------
-        list of Output
-        """
+        """Add scores, decision and label of samples x to an ONNX graph."""
         from vanishing.equations.onnx_graph import Output  # a fit needs none of it
 
         scores = -self.anomaly_score_.nodes(graph, x)

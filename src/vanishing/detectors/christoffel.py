@@ -46,11 +46,7 @@ from vanishing.polynomials.basis import PolynomialBasis
 
 
 def take_all_polynomials(ideal: VanishingIdeal) -> PolynomialBasis:
-    """Return a basis whose vanishing polynomials are all of a fit with ``tol=0`` but the constant.
-
-    Each has size 1 under the normalization, so that its extent is that of a polynomial that
-    vanishes.
-    """
+    """Return a basis whose vanishing polynomials are all but the constant, of a fit with tol=0."""
     blocks = []
     for block, step in zip(ideal.basis_.blocks, ideal.trace_, strict=True):
         n_finite = block.nonvanishing.shape[1] - step.unbounded

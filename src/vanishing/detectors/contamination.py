@@ -174,10 +174,7 @@ def _checked(X: Any) -> tuple[Any, Callable[[IntArray], Any]]:
 
 
 def _find_copies(table: Any) -> IntArray:
-    """Return the rows in a fixed order, shape (n_rows / n_copies, n_copies).
-
-    Copies of a row are left out together: a table that is pasted twice has the same parts.
-    """
+    """Return the rows in a fixed order, side by side those that are left out together."""
     rows = sort_rows(move_to_numpy(table))
     n_copies = 1 if len(rows.counts) < 3 else rows.n_copies
     return rows.order.reshape(-1, n_copies)

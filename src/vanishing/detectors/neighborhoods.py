@@ -38,11 +38,7 @@ NEIGHBORS = 5
 
 @dataclass(frozen=True, eq=False)
 class ColumnFunctions:
-    """A function of each column, linear between knots.
-
-    Those of column j are ``knots[starts[j]:starts[j + 1]]``, in increasing order, with ``values``
-    there. Outside of them the function goes on as ``extend`` says.
-    """
+    """A function of each column, linear between ``knots[starts[j]:starts[j + 1]]``."""
 
     knots: Annotated[FloatArray, "n_knots"]
     values: Annotated[FloatArray, "n_knots"]
@@ -265,8 +261,8 @@ def _distance_to_neighbors(
 def take_neighbor(distances: FloatArray, reached: FloatArray, itself: FloatArray) -> FloatArray:
     """Return the distance within which there are so many neighbors, or that of the farthest.
 
-    ``distances`` are in increasing order, infinite for none, and ``reached`` are the weights of the
-    neighbors up to there, of which ``itself`` do not count.
+    Distances increase; ``reached`` are the weights up to there, of which ``itself`` do not
+    count.
     """
     enough = reached - itself[:, None] >= NEIGHBORS
     farthest = np.max(distances, axis=1, where=np.isfinite(distances), initial=0.0)

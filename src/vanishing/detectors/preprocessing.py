@@ -122,18 +122,7 @@ class OrientedGradients(Preprocessor, UnsupervisedTransformer, BaseEstimator):
         return self.measure(validate_table(self, X, reset=False))
 
     def measure(self, rows: Array) -> Array:
-        """Return the features of rows that are known to be images, an array of any library.
-
-        Parameters
-        ----------
-        rows : array of shape (n_images, n_pixels)
-            Finite numbers; unlike ``transform``, this does not check them.
-
-        Returns
-        -------
-        array of shape (n_images, n_channels * 12 * n_cells)
-            Of the library of the rows.
-        """
+        """Return the features of images, finite numbers in an array of any library, unchecked."""
         self._check_width(int(rows.shape[1]))
         xp = namespace(rows)
         # A block holds the image, two gradients, a direction, and the pooled rows of it.
@@ -368,10 +357,7 @@ def _measure(
 
 
 def set_components(pca: PCA, mean: FloatArray, covariance: FloatArray, n_rows: float) -> PCA:
-    """Fit principal components to a mean and a covariance, as scikit-learn fits them to rows.
-
-    The covariance is divided by ``n_rows``, the number of rows or the sum of their weights.
-    """
+    """Fit principal components to a mean and a covariance, as scikit-learn fits them to rows."""
     n_features, n_components = len(mean), pca.n_components
     eigenvalues, vectors = np.linalg.eigh(covariance * (n_rows / max(n_rows - 1, 1)))
     # Less than zero by rounding only.

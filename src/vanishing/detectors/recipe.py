@@ -524,11 +524,7 @@ def _fit_clusters(
     n_clusters: int,
     seed: int,
 ) -> _Member:
-    """Fit all linear equations of each cluster, sought in the coordinates z @ mixing (symmetric).
-
-    Covariances of clusters are shrunk towards that of all rows around the centres of their
-    clusters.
-    """
+    """Fit all linear equations of each cluster, which is sought in the coordinates z @ mixing."""
     # Half of the digits: whole numbers are as far from one center as from another, and k-means
     # would let their rounding errors choose, which are others in other units.
     unit = np.sqrt(np.finfo(np.float64).eps)

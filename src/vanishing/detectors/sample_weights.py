@@ -196,10 +196,7 @@ CONCENTRATION_STEPS = 10
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """The covariance (1 - rho) S + rho mu I of Ledoit and Wolf (2004), where S is that of the rows.
-
-    mu is the mean of the variances of all columns.
-    """
+    """The covariance (1 - rho) S + rho mu I of Ledoit and Wolf (2004); mu is the mean variance."""
 
     mean: FloatArray
     rho: float
@@ -224,10 +221,7 @@ def center_rows(X: FloatArray, sample_weight: FloatArray | None) -> tuple[FloatA
 
 
 def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Shrinkage:
-    """Return how far the covariance of rows is shrunk towards a multiple of the identity.
-
-    Takes O(N n min(N, n)) operations, for N rows of n columns.
-    """
+    """Return how far the covariance of rows is shrunk, in O(N n min(N, n)) operations."""
     mean, rows = center_rows(X, sample_weight)
     n_columns = X.shape[1]
     squares = np.sum((X - mean) ** 2, axis=1)
@@ -244,10 +238,7 @@ def find_shrinkage(X: FloatArray, sample_weight: FloatArray | None = None) -> Sh
 def shrunk_covariance(
     X: FloatArray, sample_weight: FloatArray | None, ridge: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of rows and their covariance after Ledoit and Wolf.
-
-    With a ``ridge``, that part of the mean variance is added instead.
-    """
+    """Return the mean of rows, and their covariance after Ledoit and Wolf or with a ``ridge``."""
     mean, rows = center_rows(X, sample_weight)
     covariance = rows.T @ rows
     if ridge is None:
@@ -272,11 +263,9 @@ def concentrate(
     share: float,
     ridge: float | None = None,
 ) -> BoolArray:
-    """Return the rows that are nearest to their own mean under their own covariance.
+    """Return the share of the rows that is nearest to its own mean under its own covariance.
 
-    The concentration steps of the minimum covariance determinant (Rousseeuw and Van Driessen,
-    1999), from the covariance of all rows. The rows that are kept have the given share of the
-    weight.
+    The steps of the minimum covariance determinant (Rousseeuw and Van Driessen, 1999).
     """
     kept = np.ones(len(X), dtype=bool)
     for _ in range(CONCENTRATION_STEPS):
@@ -302,10 +291,7 @@ def root_of(covariance: FloatArray, power: float) -> FloatArray:
 def find_span(
     X: FloatArray, sample_weight: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return principal components of rows, one below the other, and their variances.
-
-    Those directions of the span that are more than rounding, in O(N n min(N, n)) operations.
-    """
+    """Return principal components of rows, one below the other, and their variances."""
     _, rows = center_rows(X, sample_weight)
     tall = rows.shape[1] <= len(rows)
     variances, vectors = np.linalg.eigh(rows.T @ rows if tall else rows @ rows.T)

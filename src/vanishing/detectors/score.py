@@ -169,10 +169,7 @@ class Coordinates:
 
     @lazy
     def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Maps that move pixels, and principal components after them, as one matrix.
-
-        The coordinates of all images are matrix (x - center) + offsets.
-        """
+        """Matrix, center and offsets of all images: moved pixels and their principal components."""
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
             return None
@@ -313,10 +310,7 @@ class ExactView(NearestView):
 def make_linear_component(
     center: FloatArray, coefficients: FloatArray | Complement, spreads: FloatArray, weight: float
 ) -> Component:
-    """Return a component of linear equations that are known, with gradients of length 1.
-
-    All are zero at the center. Their squares, in units of the spreads, have the given weight.
-    """
+    """Return a component of linear equations that are zero at the center, with unit gradients."""
     found = make_linear(
         center,
         coefficients,
@@ -647,11 +641,7 @@ def negative_log_probability(deviations: Array, own: slice, smoothing: float) ->
 
 
 def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[Array, Array]:
-    """Return -log P_i and its derivative with respect to each D_j; parameters as above.
-
-    The derivative is the part of D_j in the sum over all components, less its part in the sum over
-    those of T_i.
-    """
+    """Return -log P_i, and its derivative with respect to each D_j."""
     n_transformations = deviations.shape[1] // (own.stop - own.start)
     every = _LogSum.of(-deviations, n_transformations * smoothing)
     ours = _LogSum.of(-deviations[:, own], smoothing)
@@ -741,10 +731,7 @@ CONSTANT_DIGITS = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
-    """What columns add to a score by differing from a constant: ``least``, and more with distance.
-
-    Distances are relative to the constants, so that units make no difference.
-    """
+    """What columns add to a score if they differ from a constant: ``least``, and more far away."""
 
     constant: Annotated[BoolArray, "n_features"]
     values: Annotated[FloatArray, "n_features"]
@@ -753,10 +740,7 @@ class ConstantColumns:
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
     ) -> Array:
-        """Return what each column adds; the last axis of X has the values of ``features``.
-
-        Relative differences up to ``same`` are rounding.
-        """
+        """Return what each column adds; relative differences up to ``same`` are rounding."""
         xp = namespace(X)
         constants = move_like(self.values[features], X)
         constant = move_like(self.constant[features], X)
@@ -828,11 +812,7 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The ideals that look at one image, for those who write equations.
-
-    ``coordinates`` maps rows of features to the coordinates that the equations are in, which may be
-    the features themselves.
-    """
+    """The ideals that look at one image, and the map from features to its coordinates."""
 
     name: str
     components: list[Component]
