@@ -159,7 +159,10 @@ class _Parser:
             found = self._read_operand(token)
         elif token.type == "PAREN" and token.subtype == "OPEN":
             found = self.parse_operators(0)
-            self._close("PAREN")
+            closing = self.tokens[self.place]
+            if (closing.type, closing.subtype) != ("PAREN", "CLOSE"):
+                raise _NotUnderstoodError
+            self.place += 1
         elif token.type == "FUNC" and token.subtype == "OPEN":
             name = token.value.rstrip("(").upper().removeprefix("_XLFN.")
             found = Call(name, tuple(self._parse_arguments()))
@@ -185,12 +188,6 @@ class _Parser:
                 return
             if token.type != "SEP" or token.value != ",":
                 raise _NotUnderstoodError
-
-    def _close(self, kind: str) -> None:
-        token = self.tokens[self.place]
-        if (token.type, token.subtype) != (kind, "CLOSE"):
-            raise _NotUnderstoodError
-        self.place += 1
 
     def _read_operand(self, token: Any) -> Formula:
         if token.subtype == "NUMBER":
@@ -246,18 +243,10 @@ def read_letters(letters: str) -> int:
     return number
 
 
-def write_letters(number: int) -> str:
-    """Return the letters of a column."""
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
 def write_address(row: int, column: int) -> str:
     """Return what a cell is called, such as ``D17``."""
-    return f"{write_letters(column)}{row}"
+    cells = import_extra("openpyxl.utils.cell", extra="excel", purpose="formulas")
+    return f"{cells.get_column_letter(column)}{row}"
 
 
 def list_areas(formula: Formula, row: int, column: int) -> Iterator[Area]:

@@ -299,14 +299,10 @@ class StoredArraySource(StreamedSource):
         place = getattr(self.array, "filename", None) or getattr(self.array, "store_path", None)
         return "" if place is None else str(place)
 
-    @property
-    def _chunk_rows(self) -> int:
-        # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
-        unit = getattr(self.array, "chunks", (1,))[0]
-        return int(unit * max(1, BLOCK // (unit * self.n_features)))
-
     def _read(self) -> Iterator[Chunk]:
-        step, n_rows = self._chunk_rows, self.n_samples
+        # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
+        unit, n_rows = int(getattr(self.array, "chunks", (1,))[0]), self.n_samples
+        step = unit * max(1, BLOCK // (unit * self.n_features))
         file = f"{self._file}, " if self._file else ""
         first = 1 if file else 0  # rows of files are numbered from 1
         array = _opened_anew(self.array)

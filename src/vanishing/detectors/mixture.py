@@ -106,13 +106,9 @@ def find_clusterings(
 
 
 def count_large_clusters(points: FloatArray) -> int:
-    """Return how many clusters of points can have enough rows for their dimension."""
-    return max(1, len(points) // count_fewest_rows(points))
-
-
-def count_fewest_rows(points: FloatArray) -> int:
-    """Return how many rows a cluster needs for its relations to mean anything."""
-    return 2 * int(points.shape[1])
+    """Return how many clusters of points can have twice as many rows as columns."""
+    n_rows, n_columns = points.shape
+    return int(max(1, n_rows // (2 * n_columns)))
 
 
 def find_large_clusters(
@@ -122,7 +118,7 @@ def find_large_clusters(
 
     Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
     """
-    fewest = count_fewest_rows(points)
+    fewest = 2 * int(points.shape[1])
     n_clusters = min(n_clusters, count_large_clusters(points))
     if n_clusters == 1:
         return np.zeros(len(points), dtype=np.intp)

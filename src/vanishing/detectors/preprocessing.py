@@ -1,7 +1,7 @@
 """Preprocessors of images: oriented gradients, and components of all transformed copies."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import reduce
 from math import cos, pi, prod, sin
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -305,7 +305,7 @@ def _measure_union(
     """Return mean and covariance of all copies together, or of their gradients."""
     known = None
     if gradients is None and any(isinstance(each, Gather) for each in transformations):
-        known = _measure(rows, None, sample_weight)
+        known = _measure(rows, [], sample_weight)
     moments = []
     for each in transformations:
         if known is not None and isinstance(each, Gather):
@@ -313,7 +313,8 @@ def _measure_union(
             moved = each.columns
             moments.append((mean[moved], covariance[np.ix_(moved, moved)]))
         else:
-            moments.append(_measure(rows, partial(_make_copy, each, gradients), sample_weight))
+            made = [each] if gradients is None else [each, gradients.measure]
+            moments.append(_measure(rows, made, sample_weight))
     means = np.stack([mean for mean, _ in moments])
     middle = means.mean(axis=0)
     apart = means - middle
@@ -321,17 +322,10 @@ def _measure_union(
     return middle, (within + apart.T @ apart) / len(moments)
 
 
-def _make_copy(
-    transformation: Transformation, gradients: OrientedGradients | None, rows: Array
-) -> Array:
-    image = transformation(rows)
-    return image if gradients is None else gradients.measure(image)
-
-
 def _measure(
-    rows: Array, make_copy: Callable[[Array], Array] | None, sample_weight: FloatArray | None
+    rows: Array, steps: Sequence[Callable[[Array], Array]], sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mean and covariance of one copy, in double precision, block by block."""
+    """Return mean and covariance of what steps make of rows, in double precision, by blocks."""
     xp = namespace(rows)
     n_rows = int(rows.shape[0])
     at_a_time = block_rows(2 * int(rows.shape[1]), cpu=is_on_cpu(rows))
@@ -340,7 +334,7 @@ def _measure(
 
     def take_block(start: int) -> Array:
         some = rows[start : start + at_a_time, :]
-        return xp.astype(some if make_copy is None else make_copy(some), xp.float64)
+        return xp.astype(reduce(lambda made, step: step(made), steps, some), xp.float64)
 
     # Differences from a mean of some rows have the size of the deviations: in one pass, no digits
     # are lost when the rest of the mean is taken off.

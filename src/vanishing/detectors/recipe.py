@@ -302,8 +302,9 @@ def _usual(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return how far numbers are from each other; infinite ones are where they are."""
-    finite = np.isfinite(first) & np.isfinite(second)
-    return np.abs(np.subtract(first, second, out=np.zeros_like(first), where=finite))
+    with np.errstate(invalid="ignore"):
+        distances = np.abs(first - second)
+    return np.where(np.isfinite(distances), distances, 0.0)
 
 
 class _Plan(NamedTuple):

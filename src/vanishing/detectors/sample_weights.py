@@ -116,19 +116,13 @@ def total_weight(sample_weight: FloatArray | None, n_rows: int) -> float:
 
 def weighted_mean(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the mean of each column."""
-    return np.asarray(
-        values.mean(axis=0)
-        if sample_weight is None
-        else np.average(values, axis=0, weights=sample_weight)
-    )
+    return np.asarray(np.average(values, axis=0, weights=sample_weight))
 
 
 def mean_and_variance(
     values: FloatArray, sample_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and mean squared deviation of each column."""
-    if sample_weight is None:
-        return values.mean(axis=0), values.var(axis=0)
     mean = weighted_mean(values, sample_weight)
     return mean, weighted_mean((values - mean) ** 2, sample_weight)
 

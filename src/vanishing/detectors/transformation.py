@@ -564,13 +564,9 @@ def _read_long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
             held.append(block)
             if sum(int(part.shape[0]) for part in held) >= fewest:
                 if last:
-                    yield _concat(last)
+                    yield namespace(last[0]).concat(last)
                 last, held = held, []
-    yield _concat(last + held)
-
-
-def _concat(blocks: list[Array]) -> Array:
-    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+    yield namespace((last + held)[0]).concat(last + held)
 
 
 # --- A detector for images that needs no choices --------------------------------------------------
