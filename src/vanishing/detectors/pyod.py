@@ -134,9 +134,13 @@ class VanishingOD(BaseDetector):
                 "contamination must be a float in (0, 0.5], the fraction of the training data that "
                 f"is labeled 1, or a thresholder of pythresh, got {contamination!r}"
             )
-        for name, default in (("contamination", "auto"), ("calibration", None)):
-            if detector is not None and getattr(detector, name) != default:
-                raise ValueError(
-                    f"{name} of the detector would have no effect: PyOD sets its own threshold; "
-                    f"leave it out, and pass contamination to {type(self).__name__}"
-                )
+        unused = [
+            name
+            for name, default in (("contamination", "auto"), ("calibration", None))
+            if detector is not None and getattr(detector, name) != default
+        ]
+        if unused:
+            raise ValueError(
+                f"{' and '.join(unused)} of the detector would have no effect: PyOD sets its own "
+                f"threshold; leave them out, and pass contamination to {type(self).__name__}"
+            )
