@@ -124,23 +124,14 @@ def sweep(folder: Path) -> None:
 
 def _sweep(path: Path) -> None:
     found = path.lstat()
-    if found.st_uid != os.geteuid():
+    is_folder = stat.S_ISDIR(found.st_mode)
+    if found.st_uid != os.geteuid() or not (is_folder or stat.S_ISREG(found.st_mode)):
         return
-    if stat.S_ISDIR(found.st_mode):
-        with _opened(path, os.O_RDONLY) as descriptor:
-            if _locked(descriptor, path, wait=False):
-                shutil.rmtree(path)
-    elif stat.S_ISREG(found.st_mode):
-        with _opened(path, os.O_RDWR) as descriptor:
-            if _locked(descriptor, path, wait=False):
-                path.unlink()
-
-
-@contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
+    flags = os.O_RDONLY if is_folder else os.O_RDWR
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        yield descriptor
+        if _locked(descriptor, path, wait=False):
+            remove(path)
     finally:
         os.close(descriptor)
 
@@ -173,7 +164,7 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
     error.
     """
     target = followed(path)
-    former = _status(target)
+    former = target.stat() if target.exists() else None
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
     sweep(target.parent)
@@ -192,12 +183,9 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
         except OSError as error:
             remove(unfinished.path)
             if error.errno in FULL:
+                problem = "no space left on the device; free some space, or choose another place"
                 raise OSError(
-                    error.errno,
-                    "no space left on the device; free some space, or choose another place "
-                    "(nothing was "
-                    "left behind)",
-                    str(target),
+                    error.errno, f"{problem} (nothing was left behind)", str(target)
                 ) from error
             raise
         except BaseException:
@@ -219,13 +207,6 @@ def followed(path: str | os.PathLike[str]) -> Path:
     if target.is_symlink():
         raise OSError(errno.ELOOP, "the link leads to itself", str(path))
     return target
-
-
-def _status(target: Path) -> os.stat_result | None:
-    try:
-        return target.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _take_over(path: Path, former: os.stat_result) -> None:

@@ -40,7 +40,10 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
-    """Read a sheet by name or number, or the first visible one with a table of numbers."""
+    """Read a sheet: the one of a name or number, or the first visible one with a table of numbers.
+
+    Whether the first row holds names is guessed if ``header`` is None.
+    """
     books = [open_book(content, where, data_only=True)]
     if has_formulas(content):
         books.append(open_book(content, where, data_only=False))

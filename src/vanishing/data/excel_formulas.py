@@ -243,10 +243,18 @@ def read_letters(letters: str) -> int:
     return number
 
 
+def write_letters(number: int) -> str:
+    """Return the letters of a column."""
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
 def write_address(row: int, column: int) -> str:
     """Return what a cell is called, such as ``D17``."""
-    cells = import_extra("openpyxl.utils.cell", extra="excel", purpose="formulas")
-    return f"{cells.get_column_letter(column)}{row}"
+    return f"{write_letters(column)}{row}"
 
 
 def list_areas(formula: Formula, row: int, column: int) -> Iterator[Area]:
