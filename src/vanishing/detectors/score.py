@@ -106,51 +106,37 @@ class Coordinates:
         """Return the coordinates of several images side by side; ranked ones of bent features."""
         if self._projection is not None and len(which) == len(self.maps):
             return np.hstack(list(self.each(X)))
-        scaled = X[:, self._columns] if which[0] in self.ranked else self.scale(X)
+        scaled = X[:, self.columns] if which[0] in self.ranked else self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
 
-    def bend(self, X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
-        """Return features of which those that are ranked are replaced by normal scores.
+    @lazy
+    def bend(self) -> Bend:
+        """Replaces features by normal scores; the rest of the way to ranked images is affine."""
+        assert self.scaler is not None
+        assert self.columns is not None
+        means, scales, columns = self.scaler.mean_, self.scaler.scale_, self.columns
+        places = np.full(len(scales), -1)  # of each feature among the columns
+        places[columns] = np.arange(len(columns))
 
-        ``features`` are along the last axis of X. The rest of the way to ranked images is affine.
-        """
-        which = np.arange(len(self._places))[features]
-        bent, ranked = X.copy(), np.flatnonzero(self._places[which] >= 0)
-        some = which[ranked]
-        bent[..., ranked] = self._ranks(
-            (X[..., ranked] - self._scaling.mean_[some]) / self._scaling.scale_[some],
-            self._places[some],
-        )
-        return bent
+        def bend(X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+            which = np.arange(len(places))[features]
+            bent, ranked = X.copy(), np.flatnonzero(places[which] >= 0)
+            some = which[ranked]
+            scaled = (X[..., ranked] - means[some]) / scales[some]
+            bent[..., ranked] = self._ranks(scaled, places[some])
+            return bent
 
-    def bend_slopes(self, x: FloatArray) -> FloatArray:
-        """Return the derivative of each bent feature at one point."""
-        slopes = np.ones_like(x)
-        found = self._ranks.slopes(self.scale(x[None, :]))[0]
-        slopes[self._columns] = found / self._scaling.scale_[self._columns]
-        return slopes
+        def find_slopes(x: FloatArray) -> FloatArray:
+            slopes = np.ones_like(x)
+            slopes[columns] = self._ranks.slopes(self.scale(x[None, :]))[0] / scales[columns]
+            return slopes
+
+        return Bend(bend, find_slopes)
 
     @property
     def _ranks(self) -> NormalScores:
         assert self.normal_scores is not None
         return self.normal_scores
-
-    @property
-    def _scaling(self) -> StandardScaler:
-        assert self.scaler is not None
-        return self.scaler
-
-    @property
-    def _columns(self) -> IntArray:
-        assert self.columns is not None
-        return self.columns
-
-    @lazy
-    def _places(self) -> IntArray:
-        """The place of each feature among the columns that are taken; -1 for the others."""
-        places = np.full(len(self._scaling.scale_), -1)
-        places[self._columns] = np.arange(len(self._columns))
-        return places
 
     def each(self, X: Array) -> Iterator[Array]:
         """Yield the coordinates of all images, one after the other."""
@@ -921,10 +907,9 @@ class Score:
             # Rows that were kept out of the fit may break a constant, and with it the mean.
             center = np.where(self.constants.constant, self.constants.values, center)
         ranked = self.coordinates.ranked
-        normal_scores = Bend(self.coordinates.bend, self.coordinates.bend_slopes)
         return Landscape(
             [partial(self.coordinates.images, view.images) for view in self.views],
-            [normal_scores if view.images[0] in ranked else None for view in self.views],
+            [self.coordinates.bend if view.images[0] in ranked else None for view in self.views],
             self.views,
             center,
             scale,

@@ -449,21 +449,17 @@ class TransformationDetector(HasIdeal, Detector):
         """
         views: list[View] = list(mixtures)
         if len(mixtures) > 1 or self.distance_weight > 0:
-            firsts = np.cumsum([0, *(mixture.n_clusters for mixture in mixtures)]).tolist()
-            losses = [
-                replace(mixture, first_cluster=first, logarithm=True)
-                for mixture, first in zip(mixtures, firsts, strict=False)
-            ]
-            distances = [measure_distance(loss) for loss in losses if self.distance_weight > 0]
-            total = sum(weights) * (1 + self.distance_weight)
-            views = [
-                replace(view, weight=weight / total)
-                for view, weight in zip(losses, weights, strict=True)
-            ]
-            views += [
-                replace(view, weight=self.distance_weight * weight / total)
-                for view, weight in zip(distances, weights, strict=False)
-            ]
+            losses: list[View] = []
+            distances: list[View] = []
+            first, total = 0, sum(weights) * (1 + self.distance_weight)
+            for mixture, weight in zip(mixtures, weights, strict=True):
+                loss = replace(mixture, first_cluster=first, logarithm=True, weight=weight / total)
+                losses.append(loss)
+                if self.distance_weight > 0:
+                    weight = self.distance_weight * weight / total
+                    distances.append(replace(measure_distance(loss), weight=weight))
+                first += mixture.n_clusters
+            views = losses + distances
         few_features = coordinates.scaler is not None
         return Score(coordinates, views, ranges=ranges, few_features=few_features)
 
