@@ -756,7 +756,7 @@ class CsvFile(OpenTable):
         return sorted(found.items())
 
     def check_numeric(self, columns: Sequence[int]) -> None:
-        """Raise if a column is not numeric, not even in a few cells."""
+        """Raise if a column is not numeric in all cells that were looked at."""
         texts = self.kinds.texts
         self._refuse([(j, texts[j]) for j in columns if j in texts])
 

@@ -109,9 +109,6 @@ class DaskSource(StreamedSource):
     @lazy
     def n_samples(self) -> int:
         """Number of rows; costs a pass where Dask does not know."""
-        known = self.array.shape[0]
-        if not isnan(known):
-            return int(known)
         return sum(self._sizes)
 
     @property

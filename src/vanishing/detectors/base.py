@@ -323,10 +323,10 @@ def measure_rounding(
     *,
     known: FloatArray | None = None,
 ) -> float:
-    """Return how far rounding errors of the training data, of known scores, move a threshold.
+    """Return how far rounding errors of the training data move a threshold.
 
-    Where equations are exact, scores are made of nothing else. Zero where scores are far
-    larger.
+    Where equations are exact, scores are made of nothing else. Zero where scores are far larger.
+    ``known`` are scores of all rows.
     """
     rows = pick_rows(X)
     scores = move_to_host(score(rows)) if known is None else pick_rows(known)
