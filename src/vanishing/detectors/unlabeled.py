@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -319,15 +320,11 @@ def image_anomalies(image_shape: tuple[int, ...]) -> Anomalies:
         "rotated": lambda images, rng: rotate(images, 30, axes=(1, 2), reshape=False, order=1),
     }
 
-    def on_rows(
-        change: Callable[[FloatArray, np.random.Generator], FloatArray],
-    ) -> Callable[[FloatArray, np.random.Generator], FloatArray]:
-        def changed(rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-            return change(rows.reshape(len(rows), *image_shape), rng).reshape(rows.shape)
+    def change_rows(name: str, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        images = rows.reshape(len(rows), *image_shape)
+        return changes[name](images, rng).reshape(rows.shape)
 
-        return changed
-
-    return {name: on_rows(change) for name, change in changes.items()}
+    return {name: partial(change_rows, name) for name in changes}
 
 
 def _take_others(images: FloatArray, rng: np.random.Generator) -> FloatArray:
