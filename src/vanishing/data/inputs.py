@@ -467,7 +467,21 @@ class UnsupervisedTransformer(TransformerMixin):
     """Transformer whose ``fit`` refuses points as y; in pipelines, y belongs to a later step."""
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit to X and transform it; y belongs to a later step of a pipeline."""
+        """Fit to X, then transform it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+            Targets of a later step of a pipeline, which may be several columns.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+            As ``transform`` returns it.
+        """
         return super().fit_transform(X, **fit_params)
 
 

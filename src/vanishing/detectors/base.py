@@ -460,7 +460,18 @@ class Detector(Saveable, OutlierMixin, BaseEstimator):
         return [replace(each, row=row) for each, row in zip(found, rows, strict=True)]
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add scores, decision and label of samples x to an ONNX graph."""
+        """Add scores, decision and label to an ONNX graph.
+
+        Parameters
+        ----------
+        graph : Graph
+        x : Value
+            Of shape (n_samples, n_features).
+
+        Returns
+        -------
+        list of Output
+        """
         from vanishing.equations.onnx_graph import Output  # a fit needs none of it
 
         scores = -self.anomaly_score_.nodes(graph, x)

@@ -122,7 +122,18 @@ class OrientedGradients(Preprocessor, UnsupervisedTransformer, BaseEstimator):
         return self.measure(validate_table(self, X, reset=False))
 
     def measure(self, rows: Array) -> Array:
-        """Return the features of images, finite numbers in an array of any library, unchecked."""
+        """Return the features of rows that are known to be images, an array of any library.
+
+        Parameters
+        ----------
+        rows : array of shape (n_images, n_pixels)
+            Finite numbers; unlike ``transform``, this does not check them.
+
+        Returns
+        -------
+        array of shape (n_images, n_channels * 12 * n_cells)
+            Of the library of the rows.
+        """
         self._check_width(int(rows.shape[1]))
         xp = namespace(rows)
         # A block holds the image, two gradients, a direction, and the pooled rows of it.
@@ -313,8 +324,10 @@ def _measure_union(
             moved = each.columns
             moments.append((mean[moved], covariance[np.ix_(moved, moved)]))
         else:
-            made = [each] if gradients is None else [each, gradients.measure]
-            moments.append(_measure(rows, made, sample_weight))
+            steps: list[Callable[[Array], Array]] = [each]
+            if gradients is not None:
+                steps.append(gradients.measure)
+            moments.append(_measure(rows, steps, sample_weight))
     means = np.stack([mean for mean, _ in moments])
     middle = means.mean(axis=0)
     apart = means - middle
