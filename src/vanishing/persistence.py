@@ -23,9 +23,8 @@ from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
-from vanishing.detectors.columns import ColumnFunctions
-from vanishing.detectors.gradients import OrientedGradients, check_image_shape
-from vanishing.detectors.neighborhoods import ColumnView
+from vanishing.detectors.neighborhoods import ColumnFunctions, ColumnView
+from vanishing.detectors.preprocessing import OrientedGradients, check_image_shape
 from vanishing.detectors.score import (
     Coordinates,
 )
@@ -451,7 +450,7 @@ def check_detector(detector: Detector) -> None:
     for view in score.views:
         if isinstance(view, ColumnView):
             image = _use(partial(score.coordinates.image, view.images[0]), row)
-            fits = view.evidence is not None and _are_functions(view.evidence, image.shape[1])
+            fits = _are_functions(view.evidence, image.shape[1])
             require(fits, "a view does not fit its columns")
     _use(score.score_samples, row)
 

@@ -119,7 +119,7 @@ def test_transformation_detector():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_streamed_from_the_host(dtype, monkeypatch):
-    monkeypatch.setattr("vanishing.data.device.BLOCK", 5_000)  # many small transfers
+    monkeypatch.setattr("vanishing.data.streams.BLOCK", 5_000)  # many small transfers
     X, Y = noisy_surface()
     ideal = VanishingIdeal(max_degree=3, tol=0.05, normalization="contrastive")
     expected = ideal.fit(X, contrast=Y).extents_

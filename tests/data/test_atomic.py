@@ -14,7 +14,6 @@ import pytest
 from vanishing import VanishingIdeal
 from vanishing.data import as_source, atomic, write
 from vanishing.data.atomic import (
-    Unfinished,
     beside,
     remove_unfinished,
     replace_atomic,
@@ -199,16 +198,16 @@ def test_only_our_own_files_are_swept(tmp_path):
 
 
 def test_a_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    make, made = Unfinished._make, []
+    make, made = atomic._make, []
 
-    def swept_at_first(self):
-        descriptor = make(self)
-        made.append(self.path)
+    def swept_at_first(path, **options):
+        descriptor = make(path, **options)
+        made.append(path)
         if len(made) == 1:
-            self.path.unlink()
+            path.unlink()
         return descriptor
 
-    monkeypatch.setattr(Unfinished, "_make", swept_at_first)
+    monkeypatch.setattr(atomic, "_make", swept_at_first)
     write_atomic(tmp_path / "x", b"new")
     assert len(made) == 2
     assert (tmp_path / "x").read_bytes() == b"new"

@@ -26,7 +26,7 @@ def points():
     ids=["array", "chunks", "tensor with gradient"],
 )
 def test_same_as_the_data_itself(wrap, monkeypatch):
-    monkeypatch.setattr("vanishing.data.device.BLOCK", 200)
+    monkeypatch.setattr("vanishing.data.streams.BLOCK", 200)
     X, Y = points()
     ideal = VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
     expected = ideal.fit(X, contrast=Y).extents_

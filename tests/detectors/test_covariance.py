@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.covariance import LedoitWolf, ledoit_wolf_shrinkage
 
-from vanishing.detectors.covariance import (
+from vanishing.detectors.sample_weights import (
     concentrate,
     find_shrinkage,
     find_span,

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from vanishing import VanishingDetector, load
 from vanishing.detectors import recipe
-from vanishing.detectors.covariance import shrunk_covariance
+from vanishing.detectors.sample_weights import shrunk_covariance
 from vanishing.detectors.score import LikelihoodView, SpanView
 
 

@@ -93,14 +93,14 @@ def test_equations_are_important_beyond_what_is_typical():
 
 
 def test_rounding_breaks_no_large_constant():
-    constants = ConstantColumns(np.array([True, True]), np.array([1e6, 0.0]))
+    constants = ConstantColumns(np.array([True, True]), np.array([1e6, 0.0]), 10.0)
     added = constants(np.array([[1e6 * (1 + 1e-9), 1e-9], [1e6 + 10.0, 1e-3]]), same=1e-8)
     np.testing.assert_array_equal(added > 0, [[False, False], [True, True]])
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-5, 1e6, 1e300])
 def test_broken_constants_count_the_same_in_any_unit(unit):
-    constants = ConstantColumns(np.array([True, False]), np.array([-2.0, 0.5]), relative=True)
+    constants = ConstantColumns(np.array([True, False]), np.array([-2.0, 0.5]), 10.0)
     scaled = replace(constants, values=unit * constants.values)
     X = np.array([[-2.0, 3.0], [-1.5, 3.0], [40.0, 3.0]])
     np.testing.assert_allclose(scaled(unit * X), constants(X), rtol=1e-12)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.detectors import ChristoffelDetector, image_anomalies, select_without_labels
-from vanishing.detectors.selection import Selection
+from vanishing.detectors.unlabeled import Selection
 from vanishing.transformations import Rotations, Translations
 
 SHAPE = (8, 8)

@@ -16,7 +16,7 @@ MODULES = ["vanishing"] + [
     for module in pkgutil.walk_packages(vanishing.__path__, "vanishing.")
     if module.name != "vanishing.arrays.triton_kernels"
 ]
-NEED_TORCH = {"vanishing.data.device", "vanishing.layers", "networks.md"}
+NEED_TORCH = {"vanishing.data.streams", "vanishing.layers", "networks.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -7,7 +7,6 @@ from vanishing.lazy_names import import_when_used
 if TYPE_CHECKING:
     from vanishing.data.csv_files import TableError
     from vanishing.data.dask import DaskSource
-    from vanishing.data.device import DeviceSource
     from vanishing.data.inputs import as_source
     from vanishing.data.source import (
         ArraySource,
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
         WeightedSource,
     )
     from vanishing.data.streamed_tables import TableSource, write
-    from vanishing.data.streams import ChunkSource, StoredArraySource
+    from vanishing.data.streams import ChunkSource, DeviceSource, StoredArraySource
     from vanishing.data.whole_tables import Table, read_table
 
 __all__ = [
@@ -45,7 +44,7 @@ __getattr__, __dir__ = import_when_used(
         "ChunkSource": "streams",
         "ConcatenatedSource": "source",
         "DaskSource": "dask",
-        "DeviceSource": "device",
+        "DeviceSource": "streams",
         "MappedSource": "source",
         "SampleSource": "source",
         "StoredArraySource": "streams",

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO
 
 # --- Files that are being written, told from those that a killed writer left behind ---------------
 #
@@ -62,53 +62,40 @@ def remove_unfinished() -> None:
             _unfinished.pop(path, None)
 
 
-class Unfinished:
-    """A new file or folder next to the one that is to be written, locked while it is in use.
+@contextmanager
+def lock_unfinished(target: Path, *, folder: bool, private: bool) -> Iterator[Path]:
+    """Make a file or folder beside its target, locked in use; not for others if ``private``."""
+    while True:
+        path = beside(target, "tmp")
+        _unfinished[path] = os.getpid()
+        try:
+            descriptor = _make(path, folder=folder, private=private)
+        except OSError:
+            del _unfinished[path]
+            raise
+        if descriptor is None or _locked(descriptor, path, wait=True):
+            break
+        os.close(descriptor)  # swept before it was locked
+        del _unfinished[path]
+    try:
+        yield path
+    finally:
+        if descriptor is not None:  # pragma: no branch - not on Windows
+            os.close(descriptor)
+        if not os.path.lexists(path):
+            _unfinished.pop(path, None)
 
-    Others must not read it if it is ``private``.
-    """
 
-    def __init__(self, target: Path, *, folder: bool, private: bool) -> None:
-        self._target = target
-        self._folder = folder
-        self._private = private
-
-    def __enter__(self) -> Self:
-        while True:
-            self.path = beside(self._target, "tmp")
-            _unfinished[self.path] = os.getpid()
-            try:
-                self._descriptor = self._make()
-            except OSError:
-                del _unfinished[self.path]
-                raise
-            if self._descriptor is None or _locked(self._descriptor, self.path, wait=True):
-                return self
-            os.close(self._descriptor)  # swept before it was locked
-            del _unfinished[self.path]
-
-    def __exit__(self, *_: Any) -> None:
-        if self._descriptor is not None:  # pragma: no branch - not on Windows
-            os.close(self._descriptor)
-        if not os.path.lexists(self.path):
-            _unfinished.pop(self.path, None)
-
-    def synchronize(self) -> None:
-        """Wait until the file is on the disk."""
-        with self.path.open("rb") as file:
-            os.fsync(file.fileno())
-
-    def _make(self) -> int | None:
-        """Return a descriptor to be locked, None where there are no locks."""
-        if self._folder:
-            self.path.mkdir(0o700 if self._private else 0o777)
-            return os.open(self.path, os.O_RDONLY) if LOCKS else None
-        mode = 0o600 if self._private else 0o666
-        made = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        if LOCKS:
-            return made
-        os.close(made)  # pragma: no cover - Windows
-        return None  # pragma: no cover - Windows
+def _make(path: Path, *, folder: bool, private: bool) -> int | None:
+    """Return the descriptor of a new file or folder, None where there are no locks."""
+    if folder:
+        path.mkdir(0o700 if private else 0o777)
+        return os.open(path, os.O_RDONLY) if LOCKS else None
+    made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    if LOCKS:
+        return made
+    os.close(made)  # pragma: no cover - Windows
+    return None  # pragma: no cover - Windows
 
 
 def sweep(folder: Path) -> None:
@@ -127,23 +114,14 @@ def sweep(folder: Path) -> None:
 
 def _sweep(path: Path) -> None:
     found = path.lstat()
-    if found.st_uid != os.geteuid():
+    is_folder = stat.S_ISDIR(found.st_mode)
+    if found.st_uid != os.geteuid() or not (is_folder or stat.S_ISREG(found.st_mode)):
         return
-    if stat.S_ISDIR(found.st_mode):
-        with _opened(path, os.O_RDONLY) as descriptor:
-            if _locked(descriptor, path, wait=False):
-                shutil.rmtree(path)
-    elif stat.S_ISREG(found.st_mode):
-        with _opened(path, os.O_RDWR) as descriptor:
-            if _locked(descriptor, path, wait=False):
-                path.unlink()
-
-
-@contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
+    flags = os.O_RDONLY if is_folder else os.O_RDWR
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        yield descriptor
+        if _locked(descriptor, path, wait=False):
+            remove(path)
     finally:
         os.close(descriptor)
 
@@ -176,35 +154,33 @@ def replace_atomic(path: str | os.PathLike[str], *, folder: bool = False) -> Ite
     error.
     """
     target = followed(path)
-    former = _status(target)
+    former = target.stat() if target.exists() else None
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
     sweep(target.parent)
     # In the same folder, since a rename is atomic only there. Others must not read from it what
     # they may not read from the file that is replaced.
-    with Unfinished(target, folder=folder, private=former is not None) as unfinished:
+    with lock_unfinished(target, folder=folder, private=former is not None) as unfinished:
         try:
-            yield unfinished.path
+            yield unfinished
             if former is not None:
-                _take_over(unfinished.path, former)
+                _take_over(unfinished, former)
             if folder:
-                _replace_folder(unfinished.path, target)
+                _replace_folder(unfinished, target)
             else:
-                unfinished.synchronize()
-                unfinished.path.replace(target)
+                with unfinished.open("rb") as file:
+                    os.fsync(file.fileno())  # it is on the disk before it has its name
+                unfinished.replace(target)
         except OSError as error:
-            remove(unfinished.path)
+            remove(unfinished)
             if error.errno in FULL:
+                problem = "no space left on the device; free some space, or choose another place"
                 raise OSError(
-                    error.errno,
-                    "no space left on the device; free some space, or choose another place "
-                    "(nothing was "
-                    "left behind)",
-                    str(target),
+                    error.errno, f"{problem} (nothing was left behind)", str(target)
                 ) from error
             raise
         except BaseException:
-            remove(unfinished.path)
+            remove(unfinished)
             raise
 
 
@@ -222,13 +198,6 @@ def followed(path: str | os.PathLike[str]) -> Path:
     if target.is_symlink():
         raise OSError(errno.ELOOP, "the link leads to itself", str(path))
     return target
-
-
-def _status(target: Path) -> os.stat_result | None:
-    try:
-        return target.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _take_over(path: Path, former: os.stat_result) -> None:

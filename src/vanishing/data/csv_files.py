@@ -756,10 +756,7 @@ class CsvFile(OpenTable):
         return sorted(found.items())
 
     def check_numeric(self, columns: Sequence[int]) -> None:
-        """Raise if a column is not numeric, as far as its cells were looked at.
-
-        Not even in a few cells, which only a table that is read whole may have.
-        """
+        """Raise if a column is not numeric in all cells that were looked at."""
         texts = self.kinds.texts
         self._refuse([(j, texts[j]) for j in columns if j in texts])
 

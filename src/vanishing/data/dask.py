@@ -109,9 +109,6 @@ class DaskSource(StreamedSource):
     @lazy
     def n_samples(self) -> int:
         """Number of rows; costs a pass where Dask does not know."""
-        known = self.array.shape[0]
-        if not isnan(known):
-            return int(known)
         return sum(self._sizes)
 
     @property
@@ -198,15 +195,7 @@ class DaskSource(StreamedSource):
         return found
 
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
-        """Return a Dask array of the results of a function of the rows.
-
-        Parameters
-        ----------
-        function : callable
-            Takes a block of rows and returns as many rows.
-        n_columns : int or None
-            Columns that it returns; None for one number a row.
-        """
+        """Return a Dask array of what a function makes of the rows, as in the base class."""
         array = self.array
         meta = make_floating(_dask("dask.array.utils").meta_from_array(array))
         broadcast = _dask().delayed(_packed(function), name=_key("function"))

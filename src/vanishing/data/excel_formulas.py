@@ -159,7 +159,10 @@ class _Parser:
             found = self._read_operand(token)
         elif token.type == "PAREN" and token.subtype == "OPEN":
             found = self.parse_operators(0)
-            self._close("PAREN")
+            closing = self.tokens[self.place]
+            if (closing.type, closing.subtype) != ("PAREN", "CLOSE"):
+                raise _NotUnderstoodError
+            self.place += 1
         elif token.type == "FUNC" and token.subtype == "OPEN":
             name = token.value.rstrip("(").upper().removeprefix("_XLFN.")
             found = Call(name, tuple(self._parse_arguments()))
@@ -185,12 +188,6 @@ class _Parser:
                 return
             if token.type != "SEP" or token.value != ",":
                 raise _NotUnderstoodError
-
-    def _close(self, kind: str) -> None:
-        token = self.tokens[self.place]
-        if (token.type, token.subtype) != (kind, "CLOSE"):
-            raise _NotUnderstoodError
-        self.place += 1
 
     def _read_operand(self, token: Any) -> Formula:
         if token.subtype == "NUMBER":
@@ -306,11 +303,7 @@ class ColumnNumbers(NamedTuple):
 
 @dataclass
 class FormulaSheet:
-    """The cells of a sheet, by row and column from 1.
-
-    ``values`` are what is stored, also for formulas; ``formulas`` are their texts, ``trees`` what
-    these say.
-    """
+    """The values, texts of formulas and their trees, by row and column from 1."""
 
     title: str
     values: dict[tuple[int, int], float | str | bool] = field(default_factory=dict)

@@ -66,10 +66,7 @@ def is_chunked(data: object) -> bool:
 
 
 def is_foreign_array(data: object) -> bool:
-    """Say whether ``data`` is an array of a library other than NumPy, or a memory map.
-
-    Memory maps are checked and converted by blocks, not as a whole.
-    """
+    """Say whether ``data`` is an array of another library than NumPy, or a memory map."""
     if isinstance(data, np.memmap):
         return True
     library = type(data).__module__.split(".")[0]
@@ -214,10 +211,7 @@ TABLE_BYTES = 2**30
 
 
 def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
-    """Let scikit-learn check one table, after refusing what its own check misses: masks.
-
-    Options such as y are those of ``validate_data``. Returns X, or X and y.
-    """
+    """Let scikit-learn check a table, and y in ``options``, after refusing masks."""
     if (y := options.get("y")) is not None:
         options["y"] = unmask(y, "y")
     X = require_dense(X, "X")
@@ -343,11 +337,7 @@ def check_training_source(estimator: Any, X: Any) -> SampleSource:
 
 
 def check_training_rows(estimator: Any, X: Any) -> Array | SampleSource:
-    """Check a table of training data, and record its width and names on ``estimator``.
-
-    Arrays of other libraries stay where they are, chunks become an array if they fit into memory
-    and stay a source otherwise, and everything else becomes a NumPy array.
-    """
+    """Check training rows, and record their width and names; what is too large stays a source."""
     if isinstance(X, np.memmap):
         X = X.view(np.ndarray)
     if not is_chunked(X) and not is_foreign_array(X):
@@ -415,10 +405,10 @@ def check_contrast_source(estimator: Any, contrast: Any) -> SampleSource:
     feature_names = getattr(estimator, "feature_names_in_", None)
     if is_chunked(contrast) or is_foreign_array(contrast):
         source = as_source(contrast, name=name)
-        _check_names(name, source.feature_names, feature_names)
+        _check_names(name, source.feature_names, feature_names, "X has")
     else:
         contrast = require_dense(contrast, name)
-        _check_names(name, getattr(contrast, "columns", None), feature_names)
+        _check_names(name, getattr(contrast, "columns", None), feature_names, "X has")
         try:
             array = check_array(contrast, dtype=DTYPES, input_name=name)
         except ValueError as error:
@@ -432,11 +422,12 @@ def check_contrast_source(estimator: Any, contrast: Any) -> SampleSource:
     return source
 
 
-def _check_names(name: str, names: Any, expected: Any) -> None:
+def _check_names(name: str, names: Any, expected: Any, who_expects: str) -> None:
     if names is not None and expected is not None and list(names) != list(expected):
         raise ValueError(
-            f"{name} has columns {list(names)}, but X has {list(expected)}; give both the same "
-            "columns in the same order"
+            f"{name} has columns {list(names)}, but {who_expects} {list(expected)}; choose the "
+            "same columns in the same order, for instance by vanishing.data.as_source(path, "
+            "columns=[...])"
         )
 
 
@@ -495,27 +486,21 @@ class UnsupervisedTransformer(TransformerMixin):
 
 
 def prepare_for_sklearn(array: Array) -> Array:
-    """Return an array that transformers of scikit-learn accept.
-
-    Arrays of other libraries stay as they are if scikit-learn is set to work on them
-    (``sklearn.set_config(array_api_dispatch=True)``), and become NumPy arrays otherwise.
-    """
+    """Return a NumPy array, unless scikit-learn is set to take arrays of other libraries."""
     if isinstance(array, np.ndarray) or get_config()["array_api_dispatch"]:
         return array
     return move_to_host(array)
 
 
 def check_new_points(estimator: Any, X: Any) -> Array | SampleSource:
-    """Check points passed to a fitted estimator, which must be as wide as the training data.
-
-    Chunks are returned as a source, anything else as an array.
-    """
+    """Check points passed to a fitted estimator; chunks are returned as a source."""
     if not is_chunked(X) and not is_foreign_array(X):
         return validate_table(estimator, X, reset=False)
     if isinstance(X, np.memmap):
         X = X.view(np.ndarray)  # all rows are wanted
     source = as_source(X, name="X")
-    _check_fitted_names(estimator, source)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    _check_names("X", source.feature_names, fitted, type(estimator).__name__ + " was fitted to")
     if source.n_features != estimator.n_features_in_:
         # In the words of scikit-learn, which its users search for.
         raise ValueError(
@@ -525,22 +510,8 @@ def check_new_points(estimator: Any, X: Any) -> Array | SampleSource:
     return source if is_chunked(X) else next(source.blocks(source.n_samples))
 
 
-def _check_fitted_names(estimator: Any, source: SampleSource) -> None:
-    fitted = getattr(estimator, "feature_names_in_", None)
-    names = source.feature_names
-    if fitted is not None and names is not None and list(names) != list(fitted):
-        raise ValueError(
-            f"X has columns {list(names)}, but {type(estimator).__name__} was fitted to "
-            f"{list(fitted)}; choose the same columns in the same order, for instance by "
-            "vanishing.data.as_source(path, columns=[...])"
-        )
-
-
 def get_feature_names(estimator: Any, given: Any = None) -> list[str]:
-    """Return names of the features of a fitted estimator.
-
-    Those that are given, else the column names of the fit, else x0, x1, ...
-    """
+    """Return given names of the features, else those of the fit, else x0, x1, ..."""
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
     return list(variable_names(estimator.n_features_in_, given))
@@ -591,10 +562,7 @@ def is_frame(X: Any) -> bool:
 
 
 def make_row_picker(X: Any, table: Array) -> Callable[[IntArray], Any]:
-    """Return a function from numbers of rows to these rows of X, whose checked array is ``table``.
-
-    Rows of a frame keep the names of their columns.
-    """
+    """Return a function from numbers of rows to these rows of X, whose array is ``table``."""
 
     def rows_of(rows: IntArray) -> Any:
         if not is_frame(X):

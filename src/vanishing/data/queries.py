@@ -23,10 +23,7 @@ from vanishing.levels import BLOCK
 
 
 class Query:
-    """The rows of a query in a temporary Parquet file, which is removed with this object.
-
-    ``write`` is given the path of the file, and ``where`` is what messages call the rows.
-    """
+    """The rows of a query in a temporary Parquet file, which is removed with this object."""
 
     def __init__(self, write: Callable[[Path], object], where: str) -> None:
         folder = tempfile.mkdtemp(prefix="vanishing-")
@@ -57,11 +54,11 @@ def _open_url(url: str) -> Query:
     found = URL.fullmatch(url)
     assert found is not None
     kind, place, table = found["kind"], found["place"].removeprefix("///"), found["table"]
-    if kind not in _OPENERS:
+    if kind not in ("duckdb", "sqlite"):
         return _open_server(f"{kind}:{found['place']}", table)
     if not Path(place).is_file():
         raise FileNotFoundError(f"{url} names {place!r}, but there is no such file")
-    return _OPENERS[kind](place, table, url)
+    return (_open_duckdb if kind == "duckdb" else _open_sqlite)(place, table, url)
 
 
 def _open_duckdb(place: str, table: str | None, url: str) -> Query:
@@ -139,9 +136,9 @@ def _kind_of_type(declared: Any) -> type:
         kind = declared.python_type
     except NotImplementedError:
         return str
-    return (
-        kind if kind in (int, bool) else str if kind.__name__ not in ("float", "Decimal") else float
-    )
+    if kind in (int, bool):
+        return kind  # type: ignore[no-any-return]
+    return float if kind.__name__ in ("float", "Decimal") else str
 
 
 def _check_table(table: str | None, every: Sequence[str], where: str) -> None:
@@ -182,9 +179,3 @@ def _write_batches(path: Path, schema: Any, batches: Iterable[Any]) -> None:
     with import_arrow("pyarrow.parquet").ParquetWriter(path, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
-
-
-_OPENERS: dict[str, Callable[[str, str | None, str], Query]] = {
-    "duckdb": _open_duckdb,
-    "sqlite": _open_sqlite,
-}

@@ -286,11 +286,7 @@ def get_column_names(columns: list[Any] | None) -> tuple[str, ...] | None:
 
 
 def as_array(data: Any, name: str) -> Array:
-    """Return arrays as they are, and anything else as a NumPy array.
-
-    Frames with columns of several kinds, such as booleans and numbers, become object arrays and are
-    converted to double precision.
-    """
+    """Return arrays as they are, and anything else as a NumPy array, objects as numbers."""
     if is_array(data):
         return data
     try:
@@ -418,56 +414,59 @@ def make_floating(block: Array) -> Array:
     return xp.astype(block, xp.float64)
 
 
-# --- The rows of another source, with weights or with something else added ------------------------
+# --- Sources made of other sources, without copying a row -----------------------------------------
 
 
-class WrappedSource(SampleSource):
-    """A source with the rows, the columns and the names of another one."""
+class CompositeSource(SampleSource):
+    """A source with the columns of other ones, which have them in common, and their rows."""
 
-    def __init__(self, source: SampleSource) -> None:
-        self.source = source
-        self.name = source.name
-        self.feature_names = source.feature_names
-
-    def named(self, name: str) -> Self:
-        """Return the same source under another name, which errors of its rows use too.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        SampleSource
-        """
-        renamed = super().named(name)
-        renamed.source = self.source.named(name)
-        return renamed
+    def __init__(self, sources: Sequence[SampleSource]) -> None:
+        self.sources = tuple(sources)
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.source.n_features
+        return self.sources[0].n_features
 
     @property
     def n_samples(self) -> int:
-        """Number of rows of the wrapped source."""
-        return self.source.n_samples
+        """Number of rows of all sources together."""
+        return sum(source.n_samples for source in self.sources)
 
     @property
     def n_weighted(self) -> int:
         """Number of rows of positive weight."""
-        return self.source.n_weighted
+        return sum(source.n_weighted for source in self.sources)
 
     @property
     def cpu(self) -> bool:
-        """Whether the blocks are in the memory of the processor."""
-        return self.source.cpu
+        """Whether all blocks are in the memory of the processor."""
+        return all(source.cpu for source in self.sources)
 
     @property
     def weighted(self) -> bool:
-        """Whether the rows have weights."""
-        return self.source.weighted
+        """Whether the rows of any source have weights."""
+        return any(source.weighted for source in self.sources)
+
+
+class WrappedSource(CompositeSource):
+    """A source with the rows, the columns and the names of another one."""
+
+    def __init__(self, source: SampleSource) -> None:
+        super().__init__([source])
+        self.name = source.name
+        self.feature_names = source.feature_names
+
+    @property
+    def source(self) -> SampleSource:
+        """The other one."""
+        return self.sources[0]
+
+    def named(self, name: str) -> Self:
+        """Return the same source under another name, which errors of its rows use too."""
+        renamed = super().named(name)
+        renamed.sources = (self.source.named(name),)
+        return renamed
 
 
 class WeightedSource(WrappedSource):
@@ -557,9 +556,6 @@ def check_weights(weights: Any, name: str, n_rows: int | None = None) -> FloatAr
     return numbers
 
 
-# --- Sources made of other sources, without copying a row -----------------------------------------
-
-
 class MappedSource(WrappedSource):
     """Blocks of another source, each passed through a function of rows.
 
@@ -614,7 +610,7 @@ class MappedSource(WrappedSource):
         )
 
 
-class ConcatenatedSource(SampleSource):
+class ConcatenatedSource(CompositeSource):
     """The rows of several sources, one source after the other.
 
     Parameters
@@ -624,40 +620,15 @@ class ConcatenatedSource(SampleSource):
     """
 
     def __init__(self, sources: Sequence[SampleSource]) -> None:
-        self.sources = tuple(sources)
+        super().__init__(sources)
         widths = sorted({source.n_features for source in self.sources})
         if len(widths) != 1:
             raise ValueError(f"sources of one width are required, got widths {widths}")
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.sources[0].n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of all sources together."""
-        return sum(source.n_samples for source in self.sources)
-
-    @property
-    def n_weighted(self) -> int:
-        """Number of rows of positive weight."""
-        return sum(source.n_weighted for source in self.sources)
-
-    @property
-    def cpu(self) -> bool:
-        """Whether all blocks are in the memory of the processor."""
-        return all(source.cpu for source in self.sources)
 
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the blocks of each source in turn."""
         for source in self.sources:
             yield from source.blocks(max_rows)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether the rows of any source have weights."""
-        return any(source.weighted for source in self.sources)
 
     def map_reduce(
         self,

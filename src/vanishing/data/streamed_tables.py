@@ -4,7 +4,6 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from io import DEFAULT_BUFFER_SIZE
 from itertools import chain
 from pathlib import Path
@@ -41,10 +40,7 @@ from vanishing.levels import BLOCK
 
 
 class ArrowFile:
-    """A fragment of a dataset of pyarrow; or all of it, where only pyarrow's scanner can read it.
-
-    ``read(fragment, names, n_rows)`` reads a fragment; it is None for the scanner.
-    """
+    """A fragment of a dataset and its reader; or a dataset that only the scanner can read."""
 
     def __init__(
         self, opened: Any, schema: Any, read: Callable[..., Iterator[Any]] | None = None
@@ -211,7 +207,7 @@ class TableSource(StreamedSource):
         if not names:
             raise ValueError(f"{name} has no columns: at least one is required")
         for file in files:
-            with _naming(f"{name} ({file.path})" if len(files) > 1 else name):
+            try:
                 _check_names(file, names)
                 more = set(names_without_index(file)) - set(files[0].shown_names)
                 if columns is None and more:
@@ -220,6 +216,11 @@ class TableSource(StreamedSource):
                         "those that all files have by as_source(..., columns=[...])"
                     )
                 file.check_numeric(_places(file, names))
+            except TableError:  # names the file
+                raise
+            except ValueError as error:
+                where = f"{name} ({file.path})" if len(files) > 1 else name
+                raise ValueError(f"{where} {error}") from error
         self._names = names
         # Our own names mean something only where some columns were chosen by them.
         self.feature_names = names if named or columns is not None else None
@@ -293,17 +294,6 @@ class TableSource(StreamedSource):
             if column is not None:
                 row[:] = as_numbers(column, arrow_type)
         return matrix.T
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Say in errors which file they are about."""
-    try:
-        yield
-    except TableError:  # names it
-        raise
-    except ValueError as error:
-        raise ValueError(f"{where} {error}") from error
 
 
 def names_without_index(file: CsvFile | ArrowFile) -> tuple[str, ...]:

@@ -14,12 +14,15 @@ from vanishing.arrays.namespace import (
     import_extra,
     is_on_cpu,
     lazy,
+    move_to_host,
     namespace,
     require_dense,
 )
+from vanishing.data.inputs import as_source
 from vanishing.data.source import (
     ArraySource,
     SampleSource,
+    WrappedSource,
     as_array,
     check_block,
     get_column_names,
@@ -70,11 +73,7 @@ class Chunk(NamedTuple):
 
 
 class StreamedSource(SampleSource):
-    """Rows that are read chunk by chunk, each chunk checked when it is read.
-
-    Subclasses define ``_read``. A thread reads the next chunk while the current one is worked on,
-    so that two are in memory at a time.
-    """
+    """Rows that are read chunk by chunk, by ``_read`` of subclasses, in a thread of their own."""
 
     #: Columns of the first chunk, if it was a frame, its array library, and the number of rows of
     #: the first complete pass: later ones are compared with these.
@@ -131,42 +130,27 @@ class StreamedSource(SampleSource):
             where = f" ({chunk.where})" if chunk.where else ""
             name = f"chunk {index}{where} of {self.name}"
             rows = require_dense(chunk.rows, name)
-            self._check_same_columns(get_columns(rows), name)
+            columns = get_columns(rows)
+            self._columns = columns if self._columns is None else self._columns
+            if columns is not None and columns != self._columns:  # which go by position
+                raise ValueError(
+                    f"{name} has columns {columns}, but the first chunk has {self._columns}; give "
+                    "all chunks the same columns in the same order"
+                )
             block = check_block(as_array(rows, name), name=name, n_features=n_features)
-            self._check_library(block, name)
+            library = namespace(block).__name__.rpartition(".")[2]
+            self._library = self._library or library
+            if library != self._library:  # summaries of blocks are merged
+                raise TypeError(
+                    f"{name} is an array of {library}, but the first chunk is one of "
+                    f"{self._library}; use arrays of one library for all chunks"
+                )
             n_rows += int(block.shape[0])
             if block.shape[0]:
                 yield block
-        self._check_rows(n_rows)
-
-    def _check_same_columns(self, columns: list[Any] | None, name: str) -> None:
-        """Refuse a frame whose columns are not those of the first: columns go by position."""
-        if columns is None:
-            return
-        if self._columns is None:
-            self._columns = columns
-        if columns != self._columns:
-            raise ValueError(
-                f"{name} has columns {columns}, but the first chunk has {self._columns}; give all "
-                "chunks the same columns in the same order"
-            )
-
-    def _check_library(self, block: Array, name: str) -> None:
-        """Refuse arrays of another library than the first: their summaries are merged."""
-        library = namespace(block).__name__.rpartition(".")[2]
-        if self._library is None:
-            self._library = library
-        if library != self._library:
-            raise TypeError(
-                f"{name} is an array of {library}, but the first chunk is one of {self._library}; "
-                "use arrays of one library for all chunks"
-            )
-
-    def _check_rows(self, n_rows: int) -> None:
-        """Refuse rows that changed since the last pass: each degree would see different data."""
         if self._rows_before is None:
             self._rows_before = n_rows
-        if n_rows != self._rows_before:
+        if n_rows != self._rows_before:  # each degree would see different data
             raise ValueError(
                 f"{self.name} had {self._rows_before} rows in an earlier pass, and {n_rows} in "
                 "this one; every pass must see the same rows, and files must not change"
@@ -315,14 +299,10 @@ class StoredArraySource(StreamedSource):
         place = getattr(self.array, "filename", None) or getattr(self.array, "store_path", None)
         return "" if place is None else str(place)
 
-    @property
-    def _chunk_rows(self) -> int:
-        # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
-        unit = getattr(self.array, "chunks", (1,))[0]
-        return int(unit * max(1, BLOCK // (unit * self.n_features)))
-
     def _read(self) -> Iterator[Chunk]:
-        step, n_rows = self._chunk_rows, self.n_samples
+        # A chunk of Zarr is decompressed as a whole, so no slice should end inside one.
+        unit, n_rows = int(getattr(self.array, "chunks", (1,))[0]), self.n_samples
+        step = unit * max(1, BLOCK // (unit * self.n_features))
         file = f"{self._file}, " if self._file else ""
         first = 1 if file else 0  # rows of files are numbered from 1
         array = _opened_anew(self.array)
@@ -341,3 +321,109 @@ def _opened_anew(array: Any) -> Any:
         return array
     zarr = import_extra("zarr", extra="io", purpose="reading Zarr arrays")
     return zarr.open_array(array.store_path, mode="r")
+
+
+# --- Rows that are kept on the host and processed on another device -------------------------------
+
+
+class DeviceSource(WrappedSource):
+    """Blocks of another source, moved to a device while it works on the block before.
+
+    For data that does not fit into the memory of the accelerator. Move data that fits there once:
+    ``torch.asarray(X, device="cuda")``.
+
+    Parameters
+    ----------
+    data : array, memory map, SampleSource or chunks
+        Anything that ``as_source`` takes, in the memory of the processor.
+    device : str or torch.device
+        As torch names it, ``"cuda"`` for instance.
+    dtype : {None, "float32", "float64"}
+        Precision on the device; that of the data by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vanishing import VanishingIdeal
+    >>> from vanishing.data import DeviceSource
+    >>> angle = np.linspace(0, 6, 100)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> ideal = VanishingIdeal(max_degree=2, tol=1e-6).fit(DeviceSource(circle, "cpu"))
+    >>> len(ideal.extents_)
+    1
+    """
+
+    def __init__(self, data: Any, device: Any, *, dtype: str | None = None) -> None:
+        torch = import_extra("torch", extra="torch", purpose="DeviceSource")
+        if dtype not in (None, "float32", "float64"):
+            raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}")
+        super().__init__(as_source(data))
+        self.device = torch.device(device)
+        self.dtype = dtype
+        if self.source.weighted:
+            raise ValueError(
+                "the data has weights, which DeviceSource does not move; add them later, as in "
+                "as_source(DeviceSource(X, device), weights=...)"
+            )
+        if self.device.type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(
+                f"device={device!r} was asked for, but torch sees no CUDA device; pass 'cpu', or "
+                "the data itself"
+            )
+        if not self.source.cpu:  # pragma: no cover - needs CUDA
+            raise ValueError("the data is on a device already; pass it without DeviceSource")
+
+    @property
+    def cpu(self) -> bool:
+        """Whether the device is the processor."""
+        return str(self.device.type) == "cpu"
+
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the rows on the device."""
+        import torch
+
+        # The bus runs at full speed, and the first transfer, while the device waits, is short.
+        max_rows = max(1, min(max_rows, BLOCK // self.n_features))
+        host_blocks = (self._on_host(block) for block in self.source.blocks(max_rows))
+        if self.device.type != "cuda":
+            for block in host_blocks:
+                yield torch.asarray(block).to(self.device)
+            return
+        yield from _through_pinned_memory(  # pragma: no cover - needs CUDA
+            host_blocks, self.device, max_rows
+        )
+
+    def _on_host(self, block: Array) -> np.ndarray[Any, Any]:
+        return np.asarray(move_to_host(block), dtype=self.dtype)
+
+
+def _through_pinned_memory(  # pragma: no cover - needs CUDA
+    host_blocks: Iterator[np.ndarray[Any, Any]], device: Any, max_rows: int
+) -> Iterator[Array]:
+    """Copy through two pinned buffers, on a stream of its own.
+
+    Work on a block is queued on the device and does not block this loop, so that the next block is
+    copied in the meantime.
+    """
+    import torch
+
+    copying = torch.cuda.Stream(device)
+    buffers: list[Any] = [None, None]
+    copied: list[Any] = [None, None]
+    for number, block in enumerate(host_blocks):
+        turn = number % 2
+        rows = torch.from_numpy(np.ascontiguousarray(block))
+        if buffers[turn] is None or buffers[turn].dtype != rows.dtype:
+            shape = (max_rows, rows.shape[1])
+            buffers[turn] = torch.empty(shape, dtype=rows.dtype, pin_memory=True)
+        if copied[turn] is not None:
+            copied[turn].synchronize()  # the buffer is free again
+        pinned = buffers[turn][: rows.shape[0]]
+        pinned.copy_(rows)
+        working = torch.cuda.current_stream(device)
+        with torch.cuda.stream(copying):
+            moved = pinned.to(device, non_blocking=True)
+            copied[turn] = copying.record_event()
+        working.wait_event(copied[turn])
+        moved.record_stream(working)  # its memory is not reused before the work is done
+        yield moved

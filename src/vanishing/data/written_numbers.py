@@ -107,10 +107,7 @@ class NumberFormat(NamedTuple):
 
 
 class WrittenColumn(NamedTuple):
-    """Numbers that were read from texts; ``strays`` are the cells that hold none, and their places.
-
-    Strays are NaN, as missing cells are.
-    """
+    """Numbers that were read from texts; ``strays`` are the places and texts of other cells."""
 
     values: FloatArray
     format: NumberFormat

@@ -6,10 +6,15 @@ from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:
     from vanishing.detectors.christoffel import ChristoffelDetector
-    from vanishing.detectors.contamination import fit_to_mixed, score_unseen
-    from vanishing.detectors.gradients import OrientedGradients
-    from vanishing.detectors.selection import Selection, image_anomalies, select_without_labels
+    from vanishing.detectors.preprocessing import OrientedGradients
     from vanishing.detectors.transformation import TransformationDetector, image_detector
+    from vanishing.detectors.unlabeled import (
+        Selection,
+        fit_to_mixed,
+        image_anomalies,
+        score_unseen,
+        select_without_labels,
+    )
     from vanishing.detectors.vanishing import VanishingDetector
 
 __all__ = [
@@ -29,14 +34,14 @@ __getattr__, __dir__ = import_when_used(
     __name__,
     {
         "ChristoffelDetector": "christoffel",
-        "OrientedGradients": "gradients",
-        "Selection": "selection",
+        "OrientedGradients": "preprocessing",
+        "Selection": "unlabeled",
         "TransformationDetector": "transformation",
         "VanishingDetector": "vanishing",
-        "fit_to_mixed": "contamination",
-        "image_anomalies": "selection",
+        "fit_to_mixed": "unlabeled",
+        "image_anomalies": "unlabeled",
         "image_detector": "transformation",
-        "score_unseen": "contamination",
-        "select_without_labels": "selection",
+        "score_unseen": "unlabeled",
+        "select_without_labels": "unlabeled",
     },
 )

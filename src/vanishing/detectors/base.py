@@ -2,7 +2,7 @@
 
 import warnings
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -38,6 +38,7 @@ from vanishing.data.inputs import (
 )
 from vanishing.data.source import SampleSource, close_after, too_large_to_square
 from vanishing.detectors.sample_weights import (
+    ENOUGH_ROWS,
     drop_zero_weights,
     mean_and_variance,
     quantiles,
@@ -136,9 +137,6 @@ def score_blocks(source: SampleSource, score: Callable[[Array], Array]) -> Any:
 
 # --- The threshold: quantiles of scores -----------------------------------------------------------
 
-#: Rows that are enough for quantiles: the rate of a threshold that one in twenty exceeds is then
-#: known to 0.7 %.
-ENOUGH_ROWS = 1000
 #: Rows that a fit works on at most; of more, so many are drawn: quantiles, means and covariances of
 #: all would be about the same.
 FITTED_ROWS = 20_000
@@ -164,11 +162,8 @@ def quantile_threshold(
 ) -> float:
     """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
 
-    "auto" is the rule of box plots, one and a half times the distance of the quartiles below the
-    lower one, but calls at least one sample in a hundred anomalous. Of the samples that a skewed
-    distribution may have, it calls at most the share ``most`` anomalous. Those that are lower come
-    on top, as far as they are no matter of chance. The rule never calls more than a quarter
-    anomalous.
+    "auto" is the rule of box plots, with at least one sample in a hundred below, and at most a
+    quarter: the share ``most``, and those that are lower than even skewed distributions reach.
     """
     if contamination == "auto":
         shares = [FEWEST_ANOMALIES, 0.25, 0.5, 0.75]
@@ -208,10 +203,8 @@ def choose_threshold(
 ) -> float:
     """Choose the threshold of rows of which some were left out of the fit in turn.
 
-    A number is the share of the seen rows. Unseen rows score lower than those that were fitted to,
-    if all else is the same. It is not where fits without some rows differ from that to all, by a
-    tiny shift of all scores or by other equations: then the rows that were fitted to say what is
-    normal.
+    Unseen rows score lower than those that were fitted to. Where they do not, the fits without
+    some rows found other equations: then the rows that were fitted to say what is normal.
     """
     threshold = quantile_threshold(seen.scores, contamination, seen.sample_weight, most=most)
     if contamination != "auto":
@@ -236,10 +229,7 @@ def most_anomalies(n_rows: float) -> float:
 def finite_quantiles(
     scores: FloatArray, shares: list[float], sample_weight: FloatArray | None = None
 ) -> list[float]:
-    """Return quantiles of scores of which some may be minus infinity, beyond all numbers.
-
-    Where a quantile falls on those, the lowest finite score stands in: all of them are below it.
-    """
+    """Return quantiles of scores; the lowest finite one stands in for minus infinity."""
     finite = scores[np.isfinite(scores)]
     if not finite.size:
         raise ValueError(
@@ -259,9 +249,8 @@ def apply_to_unseen(
 ) -> tuple[FloatArray, IntArray]:
     """Leave parts of the rows out in turn, and return what models of the others say of them.
 
-    ``fit_and_apply`` takes the numbers of the rows to fit to and of those that were left out, and
-    returns a value, or a row of values, for each of the latter. The values come with the numbers of
-    their rows: in no particular order, and not of all rows, if there are many.
+    ``fit_and_apply`` takes the numbers of the rows to fit to and of those left out. The values
+    come with the numbers of their rows, and not of all rows, if there are many.
     """
     parts = np.array_split(np.random.default_rng(seed).permutation(n_rows), FOLDS)
     parts = parts[: count_folds(n_rows)]
@@ -336,9 +325,8 @@ def measure_rounding(
 ) -> float:
     """Return how far rounding errors of the training data move a threshold.
 
-    Where equations are exact, scores are made of nothing else. Rows that differ in their last
-    digits are not told apart. Zero where scores are far larger, as usual. ``known`` are scores of
-    all rows.
+    Where equations are exact, scores are made of nothing else. Zero where scores are far larger.
+    ``known`` are scores of all rows.
     """
     rows = pick_rows(X)
     scores = move_to_host(score(rows)) if known is None else pick_rows(known)
@@ -625,6 +613,13 @@ def check_rows(
     return rows, sample_weight
 
 
+def refuse_streams(needs: Mapping[str, bool], remedy: str) -> None:
+    """Raise if something that is asked for needs all rows of a source at once."""
+    for what, is_asked_for in needs.items():
+        if is_asked_for:
+            raise ValueError(f"{too_large(what)}, or {remedy}")
+
+
 def check_sizes(rows: Array) -> None:
     """Raise if squares of the numbers overflow, or underflow."""
     if (place := too_large_to_square(rows)) is not None:
@@ -647,11 +642,6 @@ def _means_and_spreads(
     if isinstance(X, SampleSource):
         of_rows = find_moments(X)
         return of_rows.mean, np.sqrt(of_rows.variance)
-    if sample_weight is not None:
-        mean, variance = mean_and_variance(
-            np.asarray(move_to_host(X), dtype=np.float64), sample_weight
-        )
-        return mean, np.sqrt(variance)
-    xp = namespace(X)
-    doubles = xp.astype(X, xp.float64, copy=False)
-    return move_to_numpy(xp.mean(doubles, axis=0)), move_to_numpy(xp.std(doubles, axis=0))
+    rows = np.asarray(move_to_host(X), dtype=np.float64)
+    mean, variance = mean_and_variance(rows, sample_weight)
+    return mean, np.sqrt(variance)

@@ -14,14 +14,13 @@ from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
 from vanishing.data.inputs import NumberRange, check_new_table, refuse_points_as_y, take_over
 from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     Detector,
     Scored,
     check_rows,
     find_moments,
     score_blocks,
 )
-from vanishing.detectors.sample_weights import mean_and_variance, total_weight
+from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance, total_weight
 from vanishing.detectors.score import ChristoffelView, Coordinates, Score
 from vanishing.explain.view import Component
 from vanishing.ideal import InterpolationWarning, VanishingIdeal
@@ -47,11 +46,7 @@ from vanishing.polynomials.basis import PolynomialBasis
 
 
 def take_all_polynomials(ideal: VanishingIdeal) -> PolynomialBasis:
-    """Return a basis whose vanishing polynomials are all of a fit with ``tol=0`` but the constant.
-
-    Each has size 1 under the normalization, so that its extent is that of a polynomial that
-    vanishes.
-    """
+    """Return a basis whose vanishing polynomials are all but the constant, of a fit with tol=0."""
     blocks = []
     for block, step in zip(ideal.basis_.blocks, ideal.trace_, strict=True):
         n_finite = block.nonvanishing.shape[1] - step.unbounded

@@ -78,10 +78,10 @@ def find_clusterings(
     seed: int,
     sample_weight: FloatArray | None = None,
 ) -> list[tuple[IntArray, float]]:
-    """Cluster points at several resolutions, and from several starts where a number is repeated.
+    """Cluster points at several resolutions, from several starts where a number is repeated.
 
-    Returns different labels of the points with their weights: every resolution has weight 1, which
-    its starts share. The seed is raised by one for each further start.
+    Returns different labels with their weights; the starts of a resolution share its weight of
+    1.
     """
     starts: dict[int, int] = {}
     weights: dict[int, int] = {}
@@ -106,13 +106,9 @@ def find_clusterings(
 
 
 def count_large_clusters(points: FloatArray) -> int:
-    """Return how many clusters of points can have enough rows for their dimension."""
-    return max(1, len(points) // count_fewest_rows(points))
-
-
-def count_fewest_rows(points: FloatArray) -> int:
-    """Return how many rows a cluster needs for its relations to mean anything."""
-    return 2 * int(points.shape[1])
+    """Return how many clusters of points can have twice as many rows as columns."""
+    n_rows, n_columns = points.shape
+    return int(max(1, n_rows // (2 * n_columns)))
 
 
 def find_large_clusters(
@@ -122,7 +118,7 @@ def find_large_clusters(
 
     Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
     """
-    fewest = count_fewest_rows(points)
+    fewest = 2 * int(points.shape[1])
     n_clusters = min(n_clusters, count_large_clusters(points))
     if n_clusters == 1:
         return np.zeros(len(points), dtype=np.intp)
@@ -160,9 +156,8 @@ def fit_clusters(
 ) -> list[Component]:
     """Fit an ideal to each cluster; clusters on which nothing vanishes are left out.
 
-    All clusters have the same contrast. D of a component is the mean square of its polynomials in
-    units of their spread, which is at least ``smallest_scale`` in units of the normalization: a
-    cluster with few rows satisfies equations exactly that hold by chance.
+    D is the mean square in units of the spread, at least ``smallest_scale``: a cluster with few
+    rows satisfies equations exactly by chance.
     """
     # Sources, which are not checked again for every cluster.
     other = None
@@ -346,11 +341,7 @@ SMALLEST_SIZE = 0.3
 
 
 def measure_distance(mixture: Mixture) -> ClusterView:
-    """Return the distance from the nearest cluster under the first transformation.
-
-    The loss says only which transformation fits best, and a sample may be far from all of them;
-    this view says how far.
-    """
+    """Return the distance from the nearest cluster: all transformations may fit badly."""
     components = [
         scale_component(c.ideal, c.center, np.sqrt(c.typical**2 + SMALLEST_SIZE**2))
         for c in mixture.components[mixture.own(0)]
@@ -370,11 +361,7 @@ def fit_mixture(
     n_jobs: int | None,
     sample_weight: FloatArray | None = None,
 ) -> Mixture:
-    """Fit an ideal, the default if None, to every cluster of every copy of the data.
-
-    ``labels`` are 0, 1, ... without holes. With ``center``, deviations are measured from the mean.
-    Contrasts of many rows are drawn, by ``seed``.
-    """
+    """Fit an ideal, the default if None, to every cluster of every copy of the data."""
     n_clusters = int(labels.max()) + 1
     rows_of_cluster = [np.flatnonzero(labels == c) for c in range(n_clusters)]
     places = [(i, rows) for i in range(len(copies)) for rows in rows_of_cluster]
@@ -519,11 +506,7 @@ def learn_weights(
     seed: int,
     sample_weight: FloatArray | None = None,
 ) -> Mixture:
-    """Return the mixture with weights on its polynomials; those of weight zero are left out.
-
-    ``sparsity`` is a penalty on the sum of the weights, divided by the number of samples. Rows are
-    drawn where all would not fit into memory.
-    """
+    """Return the mixture with weights on its polynomials; those of weight zero are left out."""
     components = mixture.components
     stops = np.cumsum([0, *(len(component.center) for component in components)])
     slices = [slice(int(a), int(b)) for a, b in pairwise(stops)]

@@ -127,11 +127,9 @@ class VanishingOD(BaseDetector):
             raise ValueError(
                 f"detector must be a VanishingDetector, another detector or None, got {detector!r}"
             )
-        if isinstance(contamination, float):
-            usable = 0 < contamination <= 0.5
-        else:  # PyOD takes whatever is not a Python number for a thresholder, a float32 too
-            usable = hasattr(contamination, "fit")
-        if not usable:
+        # PyOD takes whatever is not a Python number for a thresholder, a float32 too.
+        is_share = isinstance(contamination, float)
+        if not (0 < contamination <= 0.5 if is_share else hasattr(contamination, "fit")):
             raise ValueError(
                 "contamination must be a float in (0, 0.5], the fraction of the training data that "
                 f"is labeled 1, or a thresholder of pythresh, got {contamination!r}"
@@ -144,6 +142,5 @@ class VanishingOD(BaseDetector):
         if unused:
             raise ValueError(
                 f"{' and '.join(unused)} of the detector would have no effect: PyOD sets its own "
-                "threshold; leave them out, and pass contamination to "
-                f"{type(self).__name__}"
+                f"threshold; leave them out, and pass contamination to {type(self).__name__}"
             )

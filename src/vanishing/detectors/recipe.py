@@ -24,7 +24,6 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.contrasts import Permuted
 from vanishing.data.source import ArraySource
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     FITTED_ROWS,
     MOST_ANOMALIES,
     UNUSUAL_SHARE,
@@ -35,27 +34,32 @@ from vanishing.detectors.base import (
     count_folds,
     move_last_digits,
 )
-from vanishing.detectors.columns import NEIGHBORS, ColumnEvidence, NormalScores
-from vanishing.detectors.covariance import (
-    EXACT_SHARE,
-    ROWS_PER_COLUMN,
-    center_rows,
-    concentrate,
-    find_shrinkage,
-    find_span,
-    root_of,
-    shrunk_covariance,
-)
 from vanishing.detectors.mixture import (
     NothingVanishesError,
     find_clusters,
     fit_clusters,
 )
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView, keep_rows
+from vanishing.detectors.neighborhoods import (
+    NEIGHBORS,
+    ColumnEvidence,
+    ColumnView,
+    NeighborView,
+    NormalScores,
+    keep_rows,
+)
 from vanishing.detectors.sample_weights import (
+    ENOUGH_ROWS,
+    EXACT_SHARE,
+    ROWS_PER_COLUMN,
+    center_rows,
+    concentrate,
     draw_rows,
+    find_shrinkage,
+    find_span,
     fit_pca,
     quantiles,
+    root_of,
+    shrunk_covariance,
     take_weights,
     total_weight,
 )
@@ -131,7 +135,7 @@ def fit_recipe(
         # Far more than all witnesses say of a row that is beyond all others.
         witnesses = max(1, len(_count_families(members)))
         least = OUTLYING * witnesses * _capacity(len(X), sample_weight)
-        constants = ConstantColumns(constant, scaler.mean_, least, relative=True)
+        constants = ConstantColumns(constant, scaler.mean_, least)
     score = _score_members(members, normal_scores)
     coordinates = replace(score.coordinates, scaler=scaler, columns=plain.columns)
     return replace(score, coordinates=coordinates, constants=constants), chosen, unseen
@@ -199,14 +203,10 @@ def _score_members(members: list[_Member], normal_scores: NormalScores | None) -
     return Score(coordinates, views)
 
 
-#: Rows that are scored in the time in which one is fitted to.
-SCORED_PER_FITTED = 10
-
-
 def estimate_work(n_rows: int) -> float:
-    """Return what a fit takes, in units of the time that scoring a row takes."""
+    """Return how many rows are fitted to, in all fits together."""
     drawn = min(n_rows, FITTED_ROWS)
-    return SCORED_PER_FITTED * drawn * (1 + count_folds(drawn))
+    return drawn * (1 + count_folds(drawn))
 
 
 def _standardize(
@@ -220,7 +220,7 @@ def _standardize(
             members, fits = [], _members_of(data, plan, seed)
             for fit in fits:
                 members += fit()
-                progress.step(SCORED_PER_FITTED * n_rows / len(fits))
+                progress.step(n_rows / len(fits))
         return members
 
     n_rows = len(data.z)
@@ -302,8 +302,9 @@ def _usual(values: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
 
 def _distances(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return how far numbers are from each other; infinite ones are where they are."""
-    finite = np.isfinite(first) & np.isfinite(second)
-    return np.abs(np.subtract(first, second, out=np.zeros_like(first), where=finite))
+    with np.errstate(invalid="ignore"):
+        distances = np.abs(first - second)
+    return np.where(np.isfinite(distances), distances, 0.0)
 
 
 class _Plan(NamedTuple):
@@ -401,7 +402,9 @@ def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
     ranks = np.asarray(normal_scores(z))
     for points, of_what, ranked in ((z, "columns", False), (ranks, "normal scores", True)):
         rows, weights = keep_rows(points, sample_weight, ENOUGH_ROWS, seed)
-        view = NeighborView((f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights)
+        view = NeighborView(
+            (f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights, resolution=1.0
+        )
         usual = np.sqrt(np.median(view.measure(rows)))
         view = replace(view, resolution=float(EXACT_SHARE * (usual or 1.0)))
         description = f"nearest rows, by {of_what}: the {NEIGHBORS} nearest of {len(rows)}"
@@ -522,11 +525,7 @@ def _fit_clusters(
     n_clusters: int,
     seed: int,
 ) -> _Member:
-    """Fit all linear equations of each cluster, sought in the coordinates z @ mixing (symmetric).
-
-    Covariances of clusters are shrunk towards that of all rows around the centres of their
-    clusters.
-    """
+    """Fit all linear equations of each cluster, which is sought in the coordinates z @ mixing."""
     # Half of the digits: whole numbers are as far from one center as from another, and k-means
     # would let their rounding errors choose, which are others in other units.
     unit = np.sqrt(np.finfo(np.float64).eps)

@@ -7,7 +7,7 @@ subclass of ``View`` or ``NearestView`` here and list it in ``VIEWS``, so that m
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from math import log
 from operator import add
@@ -36,9 +36,9 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
-from vanishing.detectors.columns import NormalScores
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView
+from vanishing.detectors.neighborhoods import ColumnView, NeighborView, NormalScores
 from vanishing.detectors.preprocessing import split_gradients
+from vanishing.detectors.sample_weights import EXACT_SHARE
 from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
@@ -106,51 +106,37 @@ class Coordinates:
         """Return the coordinates of several images side by side; ranked ones of bent features."""
         if self._projection is not None and len(which) == len(self.maps):
             return np.hstack(list(self.each(X)))
-        scaled = X[:, self._columns] if which[0] in self.ranked else self.scale(X)
+        scaled = X[:, self.columns] if which[0] in self.ranked else self.scale(X)
         return np.hstack([self.preprocess(self.transform(i, scaled)) for i in which])
 
-    def bend(self, X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
-        """Return features of which those that are ranked are replaced by normal scores.
+    @lazy
+    def bend(self) -> Bend:
+        """Replaces features by normal scores; the rest of the way to ranked images is affine."""
+        assert self.scaler is not None
+        assert self.columns is not None
+        means, scales, columns = self.scaler.mean_, self.scaler.scale_, self.columns
+        places = np.full(len(scales), -1)  # of each feature among the columns
+        places[columns] = np.arange(len(columns))
 
-        ``features`` are along the last axis of X. The rest of the way to ranked images is affine.
-        """
-        which = np.arange(len(self._places))[features]
-        bent, ranked = X.copy(), np.flatnonzero(self._places[which] >= 0)
-        some = which[ranked]
-        bent[..., ranked] = self._ranks(
-            (X[..., ranked] - self._scaling.mean_[some]) / self._scaling.scale_[some],
-            self._places[some],
-        )
-        return bent
+        def bend(X: FloatArray, /, features: IntArray | EllipsisType = ...) -> FloatArray:
+            which = np.arange(len(places))[features]
+            bent, ranked = X.copy(), np.flatnonzero(places[which] >= 0)
+            some = which[ranked]
+            scaled = (X[..., ranked] - means[some]) / scales[some]
+            bent[..., ranked] = self._ranks(scaled, places[some])
+            return bent
 
-    def bend_slopes(self, x: FloatArray) -> FloatArray:
-        """Return the derivative of each bent feature at one point."""
-        slopes = np.ones_like(x)
-        found = self._ranks.slopes(self.scale(x[None, :]))[0]
-        slopes[self._columns] = found / self._scaling.scale_[self._columns]
-        return slopes
+        def find_slopes(x: FloatArray) -> FloatArray:
+            slopes = np.ones_like(x)
+            slopes[columns] = self._ranks.slopes(self.scale(x[None, :]))[0] / scales[columns]
+            return slopes
+
+        return Bend(bend, find_slopes)
 
     @property
     def _ranks(self) -> NormalScores:
         assert self.normal_scores is not None
         return self.normal_scores
-
-    @property
-    def _scaling(self) -> StandardScaler:
-        assert self.scaler is not None
-        return self.scaler
-
-    @property
-    def _columns(self) -> IntArray:
-        assert self.columns is not None
-        return self.columns
-
-    @lazy
-    def _places(self) -> IntArray:
-        """The place of each feature among the columns that are taken; -1 for the others."""
-        places = np.full(len(self._scaling.scale_), -1)
-        places[self._columns] = np.arange(len(self._columns))
-        return places
 
     def each(self, X: Array) -> Iterator[Array]:
         """Yield the coordinates of all images, one after the other."""
@@ -169,10 +155,7 @@ class Coordinates:
 
     @lazy
     def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Maps that move pixels, and principal components after them, as one matrix.
-
-        The coordinates of all images are matrix (x - center) + offsets.
-        """
+        """Matrix, center and offsets of all images: moved pixels and their principal components."""
         gathers = [each for each in self.maps if isinstance(each, Gather)]
         if type(self.preprocessor) is not PCA or len(gathers) < len(self.maps):
             return None
@@ -241,11 +224,8 @@ def _map_nodes(applied: Any, graph: "Graph", x: "Value") -> "Value":
 
 # --- Kinds of views -------------------------------------------------------------------------------
 
-#: Added to losses before their logarithm is taken: smaller chances of an error count as none.
-SMALL_LOSS = 1e-3
 #: Deviations up to which exact equations hold: residuals are ten times as large as usual there.
 ALLOWED = (2 * OUTLYING) ** 2
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
 #: Powers of e below this are less than every float64.
 UNDERFLOW = log(np.finfo(np.float64).smallest_subnormal)
 
@@ -316,10 +296,7 @@ class ExactView(NearestView):
 def make_linear_component(
     center: FloatArray, coefficients: FloatArray | Complement, spreads: FloatArray, weight: float
 ) -> Component:
-    """Return a component of linear equations that are known, with gradients of length 1.
-
-    All are zero at the center. Their squares, in units of the spreads, have the given weight.
-    """
+    """Return a component of linear equations that are zero at the center, with unit gradients."""
     found = make_linear(
         center,
         coefficients,
@@ -334,7 +311,7 @@ def make_linear_component(
     return Component(ideal, np.zeros(len(spreads)), spreads, weight / spreads**2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChristoffelView(NearestView):
     """Minus the logarithm of the Christoffel function, s = log(1 + D).
 
@@ -342,7 +319,7 @@ class ChristoffelView(NearestView):
     whose extent is at most ``tol`` are equations, which explanations name.
     """
 
-    tol: float = LARGEST_FLOAT
+    tol: float
 
     def of_nearest(self, deviation: Array) -> Array:
         """Return log(1 + D)."""
@@ -372,7 +349,7 @@ class LinearView(View):
     """A view whose linear equations are matrices; ideals of them are made for explanations."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LikelihoodView(LinearView):
     """Minus the log likelihood of a mixture, s = ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
@@ -381,13 +358,9 @@ class LikelihoodView(LinearView):
     less that of the volume it fills; ``factors`` are A_1, A_2, ..., one below the other.
     """
 
-    log_masses: Annotated[FloatArray, "n_clusters"] = field(default_factory=lambda: np.zeros(0))
-    centers: Annotated[FloatArray, "n_clusters n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
-    factors: Annotated[FloatArray, "n_rows n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
+    log_masses: Annotated[FloatArray, "n_clusters"]
+    centers: Annotated[FloatArray, "n_clusters n_features"]
+    factors: Annotated[FloatArray, "n_rows n_features"]
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return ℓ."""
@@ -460,7 +433,7 @@ class LikelihoodView(LinearView):
         return _LogSum.of(move_like(self.log_masses, deviations) - deviations / 2, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SpanView(LinearView):
     """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
 
@@ -469,12 +442,10 @@ class SpanView(LinearView):
     distance stands for the exact equations of all other directions, which are one projector.
     """
 
-    center: Annotated[FloatArray, "n_features"] = field(default_factory=lambda: np.zeros(0))
-    directions: Annotated[FloatArray, "n_directions n_features"] = field(
-        default_factory=lambda: np.zeros((0, 0))
-    )
-    variances: Annotated[FloatArray, "n_directions"] = field(default_factory=lambda: np.zeros(0))
-    rest: float = 1.0
+    center: Annotated[FloatArray, "n_features"]
+    directions: Annotated[FloatArray, "n_directions n_features"]
+    variances: Annotated[FloatArray, "n_directions"]
+    rest: float
 
     @lazy
     def described(self) -> list[Component]:
@@ -583,19 +554,9 @@ class SpanView(LinearView):
 class Mixture(View):
     """Loss of telling transformations apart, s = -Σ_i log P_i, or its logarithm.
 
-    Components are those of the first transformation, of the second, and so on; each transformation
-    has an image.
-
-    Parameters
-    ----------
-    n_clusters : int
-        Components per transformation.
-    smoothing : float
-        ε.
-    logarithm : bool
-        Whether s is log(loss + δ).
-    metric : array of shape (n_coordinates, n_coordinates) or None
-        W with W W' the inverse covariance of the contrast, if all clusters have it in common.
+    Components are the ``n_clusters`` of the first transformation, of the second, and so on; each
+    transformation has an image. ``smoothing`` is ε; with ``logarithm``, s is log(loss + δ).
+    ``metric`` is W with W W' the inverse covariance of the contrast, if all clusters share it.
     """
 
     n_clusters: int = 1
@@ -626,12 +587,12 @@ class Mixture(View):
         if not self.logarithm:
             return loss
         xp = namespace(loss)
-        # Less than zero by rounding only.
-        return xp.log(xp.maximum(loss, xp.zeros_like(loss)) + SMALL_LOSS)
+        # Less than zero by rounding only. Small chances of an error count as none.
+        return xp.log(xp.maximum(loss, xp.zeros_like(loss)) + EXACT_SHARE)
 
     def combined_slope(self, values: Sequence[FloatArray]) -> Any:
         """Return the derivative of the logarithm."""
-        return 1 / (np.maximum(reduce(add, values), 0.0) + SMALL_LOSS) if self.logarithm else 1.0
+        return 1 / (np.maximum(reduce(add, values), 0.0) + EXACT_SHARE) if self.logarithm else 1.0
 
     def importance(self, component: Component, values: FloatArray) -> FloatArray:
         """Return what each equation adds to D beyond what is typical."""
@@ -655,7 +616,7 @@ class Mixture(View):
         if not self.logarithm:
             return loss
         # Less than zero by rounding only. Where nothing is a number, it stays so.
-        return (graph.where(loss < 0.0, 0.0, loss) + SMALL_LOSS).apply("Log")
+        return (graph.where(loss < 0.0, 0.0, loss) + EXACT_SHARE).apply("Log")
 
 
 def negative_log_probability(deviations: Array, own: slice, smoothing: float) -> Array:
@@ -666,11 +627,7 @@ def negative_log_probability(deviations: Array, own: slice, smoothing: float) ->
 
 
 def value_and_slopes(deviations: Array, own: slice, smoothing: float) -> tuple[Array, Array]:
-    """Return -log P_i and its derivative with respect to each D_j; parameters as above.
-
-    The derivative is the part of D_j in the sum over all components, less its part in the sum over
-    those of T_i.
-    """
+    """Return -log P_i, and its derivative with respect to each D_j."""
     n_transformations = deviations.shape[1] // (own.stop - own.start)
     every = _LogSum.of(-deviations, n_transformations * smoothing)
     ours = _LogSum.of(-deviations[:, own], smoothing)
@@ -760,32 +717,24 @@ CONSTANT_DIGITS = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
-    """What columns add to a score by differing from a constant: ``least``, and more with distance.
-
-    Distances are relative to the constants, so that units make no difference, but for model files
-    that do not say so.
-    """
+    """What columns add to a score if they differ from a constant: ``least``, and more far away."""
 
     constant: Annotated[BoolArray, "n_features"]
     values: Annotated[FloatArray, "n_features"]
-    least: float = 10.0
-    relative: bool = False
+    least: float
 
     def __call__(
         self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
     ) -> Array:
-        """Return what each column adds; the last axis of X has the values of ``features``.
-
-        Relative differences up to ``same`` are rounding.
-        """
+        """Return what each column adds; relative differences up to ``same`` are rounding."""
         xp = namespace(X)
         constants = move_like(self.values[features], X)
         constant = move_like(self.constant[features], X)
         distance = xp.abs(xp.where(constant, X - constants, xp.zeros_like(X)))
-        broken = distance > same * move_like(self._sizes[features], X)
-        units = move_like(self._units[features], X)
-        # log(1 + distance / unit), where the ratio might overflow.
-        added = self.least + (xp.log(units + distance) - xp.log(units))
+        sizes = move_like(self._sizes[features], X)
+        broken = distance > same * sizes
+        # log(1 + distance / size), where the ratio might overflow.
+        added = self.least + (xp.log(sizes + distance) - xp.log(sizes))
         return xp.where(broken, added, xp.zeros_like(X))
 
     @property
@@ -793,18 +742,13 @@ class ConstantColumns:
         """The size of each constant; 1 for zero, which has no units."""
         return np.where(self.values == 0, 1.0, np.abs(self.values))
 
-    @property
-    def _units(self) -> FloatArray:
-        """What the distance of each column is measured in."""
-        return self._sizes if self.relative else np.ones_like(self.values)
-
     def nodes(self, graph: "Graph", x: "Value") -> "Value":
         """Add what all columns together add."""
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
-        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * self._sizes[columns]
-        units = self._units[columns]
-        added = (distance + units).apply("Log") + (self.least - np.log(units))
+        sizes = self._sizes[columns]
+        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * sizes
+        added = (distance + sizes).apply("Log") + (self.least - np.log(sizes))
         # NaN differs from every constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
 
@@ -854,11 +798,7 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The ideals that look at one image, for those who write equations.
-
-    ``coordinates`` maps rows of features to the coordinates that the equations are in, which may be
-    the features themselves.
-    """
+    """The ideals that look at one image, and the map from features to its coordinates."""
 
     name: str
     components: list[Component]
@@ -967,10 +907,9 @@ class Score:
             # Rows that were kept out of the fit may break a constant, and with it the mean.
             center = np.where(self.constants.constant, self.constants.values, center)
         ranked = self.coordinates.ranked
-        normal_scores = Bend(self.coordinates.bend, self.coordinates.bend_slopes)
         return Landscape(
             [partial(self.coordinates.images, view.images) for view in self.views],
-            [normal_scores if view.images[0] in ranked else None for view in self.views],
+            [self.coordinates.bend if view.images[0] in ranked else None for view in self.views],
             self.views,
             center,
             scale,

@@ -32,7 +32,6 @@ from vanishing.data.inputs import (
     prepare_for_sklearn,
     refuse_points_as_y,
     take_over,
-    too_large,
 )
 from vanishing.data.source import (
     ArraySource,
@@ -42,7 +41,6 @@ from vanishing.data.source import (
     close_after,
 )
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     FITTED_ROWS,
     Callback,
     Detector,
@@ -52,8 +50,8 @@ from vanishing.detectors.base import (
     check_rows,
     count_folds,
     find_moments,
+    refuse_streams,
 )
-from vanishing.detectors.gradients import OrientedGradients
 from vanishing.detectors.mixture import (
     DEFAULT_IDEAL,
     find_clusterings,
@@ -65,8 +63,12 @@ from vanishing.detectors.mixture import (
     refuse_identical,
     resolutions_of,
 )
-from vanishing.detectors.preprocessing import check_takes_weights, fit_preprocessor
-from vanishing.detectors.sample_weights import mean_and_variance, take_weights
+from vanishing.detectors.preprocessing import (
+    OrientedGradients,
+    check_takes_weights,
+    fit_preprocessor,
+)
+from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance, take_weights
 from vanishing.detectors.score import ColumnRanges, Coordinates, Mixture, Score
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -447,21 +449,17 @@ class TransformationDetector(HasIdeal, Detector):
         """
         views: list[View] = list(mixtures)
         if len(mixtures) > 1 or self.distance_weight > 0:
-            firsts = np.cumsum([0, *(mixture.n_clusters for mixture in mixtures)]).tolist()
-            losses = [
-                replace(mixture, first_cluster=first, logarithm=True)
-                for mixture, first in zip(mixtures, firsts, strict=False)
-            ]
-            distances = [measure_distance(loss) for loss in losses if self.distance_weight > 0]
-            total = sum(weights) * (1 + self.distance_weight)
-            views = [
-                replace(view, weight=weight / total)
-                for view, weight in zip(losses, weights, strict=True)
-            ]
-            views += [
-                replace(view, weight=self.distance_weight * weight / total)
-                for view, weight in zip(distances, weights, strict=False)
-            ]
+            losses: list[View] = []
+            distances: list[View] = []
+            first, total = 0, sum(weights) * (1 + self.distance_weight)
+            for mixture, weight in zip(mixtures, weights, strict=True):
+                loss = replace(mixture, first_cluster=first, logarithm=True, weight=weight / total)
+                losses.append(loss)
+                if self.distance_weight > 0:
+                    weight = self.distance_weight * weight / total
+                    distances.append(replace(measure_distance(loss), weight=weight))
+                first += mixture.n_clusters
+            views = losses + distances
         few_features = coordinates.scaler is not None
         return Score(coordinates, views, ranges=ranges, few_features=few_features)
 
@@ -483,20 +481,17 @@ class TransformationDetector(HasIdeal, Detector):
 
     def _check_streams(self, resolutions: list[int]) -> None:
         """Raise if a parameter needs all rows at once."""
-        needs = (
-            (resolutions != [1], f"n_components={self.n_components}"),
-            (self.weighting is not None, f"weighting={self.weighting!r}"),
-            (self.calibration is not None, f"calibration={self.calibration}"),
+        needs = {
+            f"n_components={self.n_components}": resolutions != [1],
+            f"weighting={self.weighting!r}": self.weighting is not None,
+            f"calibration={self.calibration}": self.calibration is not None,
+        }
+        refuse_streams(needs, "leave this parameter at its default")
+        needs_all = self.preprocessor is not None and not hasattr(self.preprocessor, "partial_fit")
+        name = type(self.preprocessor).__name__
+        refuse_streams(
+            {name: needs_all}, "choose a preprocessor with partial_fit, such as IncrementalPCA"
         )
-        for present, what in needs:
-            if present:
-                raise ValueError(f"{too_large(what)}, or leave this parameter at its default")
-        if self.preprocessor is not None and not hasattr(self.preprocessor, "partial_fit"):
-            name = type(self.preprocessor).__name__
-            raise ValueError(
-                f"{too_large(name)}, or choose a preprocessor with partial_fit, such as "
-                "IncrementalPCA"
-            )
 
     def _fit_streamed(
         self, source: SampleSource, transformations: tuple[Transformation, ...]
@@ -565,13 +560,9 @@ def _read_long_blocks(source: SampleSource, fewest: int) -> Iterator[Array]:
             held.append(block)
             if sum(int(part.shape[0]) for part in held) >= fewest:
                 if last:
-                    yield _concat(last)
+                    yield namespace(last[0]).concat(last)
                 last, held = held, []
-    yield _concat(last + held)
-
-
-def _concat(blocks: list[Array]) -> Array:
-    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+    yield namespace((last + held)[0]).concat(last + held)
 
 
 # --- A detector for images that needs no choices --------------------------------------------------

@@ -19,21 +19,25 @@ from vanishing.data.inputs import (
     check_new_table,
     refuse_points_as_y,
     take_over,
-    too_large,
 )
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import (
-    ENOUGH_ROWS,
     FITTED_ROWS,
     Callback,
     Detector,
     Progress,
     Scored,
     check_rows,
+    refuse_streams,
 )
 from vanishing.detectors.mixture import are_trusted, check_vanishing, find_clusters, fit_clusters
 from vanishing.detectors.recipe import estimate_work, fit_recipe
-from vanishing.detectors.sample_weights import draw_rows, standardize_rows, take_weights
+from vanishing.detectors.sample_weights import (
+    ENOUGH_ROWS,
+    draw_rows,
+    standardize_rows,
+    take_weights,
+)
 from vanishing.detectors.score import ClusterView, Coordinates, NormView, Score
 from vanishing.explain.view import Component, View
 from vanishing.ideal import HasIdeal, VanishingIdeal
@@ -187,7 +191,16 @@ class VanishingDetector(HasIdeal, Detector):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         rows, sample_weight = check_rows(fitted, X, sample_weight)
         if isinstance(rows, SampleSource):
-            self._check_streams()
+            needs = {
+                "the recipe, which is used without an ideal,": self.ideal is None,
+                f"n_components={self.n_components}": self.n_components > 1,
+                f"calibration={self.calibration}": self.calibration is not None,
+            }
+            refuse_streams(
+                needs,
+                "fit one ideal, which passes over X, as "
+                "VanishingDetector(VanishingIdeal(normalization='contrastive'))",
+            )
             score, fitted.chosen_ = self._fit_streamed(rows)
             found = self._calibrate(score, rows)
         else:
@@ -266,19 +279,12 @@ class VanishingDetector(HasIdeal, Detector):
 
     def _refuse_unused(self) -> None:
         if self.ideal is None:
-            unused = [
-                name
-                for name, used in (
-                    ("contrast", self.contrast is None),
-                    ("n_components", self.n_components == 1),
-                )
-                if not used
-            ]
-            if unused:
-                raise ValueError(
-                    f"{' and '.join(unused)} would have no effect: the recipe chooses its own; "
-                    "pass an ideal as well, such as VanishingIdeal(normalization='contrastive')"
-                )
+            for name, default in (("contrast", None), ("n_components", 1)):
+                if getattr(self, name) != default:
+                    raise ValueError(
+                        f"{name} would have no effect: the recipe chooses its own; pass an ideal "
+                        "as well, such as VanishingIdeal(normalization='contrastive')"
+                    )
         elif self.contrast is not None and not self.ideal.needs_contrast:
             raise ValueError(
                 "a contrast was passed, but the normalization of the ideal does not use one: "
@@ -314,20 +320,6 @@ class VanishingDetector(HasIdeal, Detector):
         rng = np.random.default_rng(self.random_state)
         n_rows = max(len(X), 2 * ENOUGH_ROWS)  # few rows make noisy sizes
         return maker.make(draw_rows(X, sample_weight, rng, n_rows), rng, n_rows)
-
-    def _check_streams(self) -> None:
-        """Raise if a parameter needs all rows at once."""
-        needs = (
-            (self.ideal is None, "the recipe, which is used without an ideal,"),
-            (self.n_components > 1, f"n_components={self.n_components}"),
-            (self.calibration is not None, f"calibration={self.calibration}"),
-        )
-        for present, what in needs:
-            if present:
-                raise ValueError(
-                    f"{too_large(what)}; or fit one ideal, which passes over X, as "
-                    "VanishingDetector(VanishingIdeal(normalization='contrastive'))"
-                )
 
     def _fit_streamed(self, source: SampleSource) -> tuple[Score, list[str]]:
         """Fit one ideal as ``_fit_score`` does, by passes over the rows."""

@@ -32,8 +32,8 @@ from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import SUFFIXES, Table
 from vanishing.detectors import ChristoffelDetector
-from vanishing.detectors.contamination import count_fits, fit_to_mixed
 from vanishing.detectors.mixture import NothingVanishesError
+from vanishing.detectors.unlabeled import count_fits, fit_to_mixed
 from vanishing.ideal import suggest_tolerance
 from vanishing.levels import BLOCK
 from vanishing.polynomials.monomials import variable_names
