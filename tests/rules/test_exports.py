@@ -112,6 +112,7 @@ TEXTS = [
     "abs(a - c) <= 1 or b is null", "a is not null and c is not null", "not (a > 1 and b > 1)",
     "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
     "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
+    "floor(a / 0.1) == b", "ceil(a / 2) <= b",
 ]  # fmt: skip
 
 
