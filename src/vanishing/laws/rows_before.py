@@ -35,7 +35,7 @@ from vanishing.laws.derived import (
     write_step,
 )
 from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
-from vanishing.laws.propose import tidy
+from vanishing.laws.propose import MOST, tidy
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
 from vanishing.levels import BLOCK
@@ -294,14 +294,14 @@ class Deriver:
         """
         asked = self.values[self.probe]
         y = asked[:, [target]]
-        if not (np.isnan(y) | (y == np.round(y))).all():
+        if np.mean(np.isnan(y) | (y == np.round(y))) < MOST:  # some may be wrong
             return
         for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
             with np.errstate(all="ignore"):
                 is_told = (y + above > 0) & (asked > 0)
                 low = np.sort(np.where(is_told, asked / (y + below), -np.inf), axis=0)
                 high = np.sort(np.where(is_told, asked / (y + above), np.inf), axis=0)
-            # All rows allow the number, or nearly all: some may be wrong.
+            # All rows allow the number, or nearly all.
             for n_wrong in {0, len(asked) // 10}:
                 least, most = low[-1 - n_wrong], high[n_wrong]
                 possible = (most - least > SAME_NUMBER * np.abs(most)) & (least > 0)
