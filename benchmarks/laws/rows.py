@@ -87,6 +87,17 @@ def _mean(n_rows: int, rng: np.random.Generator) -> Made:
     return frame, "m = mean(a, b, c)", ("m", "a")
 
 
+def _rounded(n_rows: int, rng: np.random.Generator) -> Made:
+    a, b = np.round(rng.lognormal(4, 0.5, (2, n_rows)), 2)
+    return pd.DataFrame({"a": a, "b": b, "m": np.round(a).astype(int)}), "a = m", ("m", "m")
+
+
+def _percent(n_rows: int, rng: np.random.Generator) -> Made:
+    a, b = np.round(rng.lognormal(4, 0.5, (2, n_rows)), 2)
+    frame = pd.DataFrame({"a": a, "b": b, "m": np.round(100 * a / b, 2)})
+    return frame, "100*a = b*m", ("m", "m")
+
+
 KINDS: dict[str, Callable[[int, np.random.Generator], Made]] = {
     "running balance": _bank,
     "running balance, newest first": _newest_first,
@@ -99,6 +110,10 @@ KINDS: dict[str, Callable[[int, np.random.Generator], Made]] = {
     "|a - b|": _function("|a - b|", lambda a, b: np.abs(a - b)),
     "max(a - b, 0)": _function("max(a - b, 0)", lambda a, b: np.maximum(a - b, 0)),
     "mean of three": _mean,
+    "floor(a/7)": _function("floor(a/7)", lambda a, b: np.floor(a / 7)),
+    "ceil(a/2.5)": _function("ceil(a/2.5)", lambda a, b: np.ceil(a / 2.5)),
+    "rounded to whole numbers": _rounded,
+    "percent": _percent,
 }
 
 
@@ -172,9 +187,11 @@ def main() -> None:
     """Run all tables and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=TABLES)
-    n_tables = parser.parse_args().tables
-    runs = [_run(kind, seed) for kind in KINDS for seed in range(n_tables)]
-    nulls = [_run_null(kind, seed) for kind in NULLS for seed in range(n_tables)]
+    parser.add_argument("--seed", type=int, default=0, help="of the first table")
+    options = parser.parse_args()
+    n_tables, seeds = options.tables, range(options.seed, options.seed + options.tables)
+    runs = [_run(kind, seed) for kind in KINDS for seed in seeds]
+    nulls = [_run_null(kind, seed) for kind in NULLS for seed in seeds]
     lines = []
     for kind in KINDS:
         own = [run for run in runs if run["kind"] == kind]
@@ -194,7 +211,7 @@ def main() -> None:
         )}
         for kind in NULLS
     ]  # fmt: skip
-    record = {"machine": describe(0), "runs": runs, "nulls": nulls}
+    record = {"machine": describe(options.seed), "runs": runs, "nulls": nulls}
     title, about = "Laws of other rows, and functions of a row", __doc__.partition("\n\n")[2]
     write("rows", title, about, record, [table(lines), table(empty)])
     print(table(lines), table(empty), sep="\n\n")

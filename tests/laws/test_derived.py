@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import vanishing
 from vanishing import discover
+from vanishing.rules import Rules
 
 
 def statement(n_rows=80, seed=0, opening=1000.0):
@@ -140,6 +141,36 @@ def test_functions_of_two_columns(text, compute):
     fixes = {fix.column: fix.fix for fix in (*found.fixes, *found.alternatives)}
     assert found.row == 5
     assert fixes["m"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    ("text", "compute"),
+    [
+        ("floor(x/7)", lambda x: x // 7),
+        ("ceil(x/12)", lambda x: -(-x // 12)),
+        ("floor(x)", np.floor),
+        ("floor(x/0.25)", lambda x: np.floor(x / 0.25)),
+    ],
+)
+def test_whole_numbers_of_parts(text, compute):
+    """They came out as equations with two fitted numbers, which a wrong cell did not break."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 500, 80) / (1 if "7" in text or "12" in text else 8)
+    frame = pd.DataFrame({"x": x, "y": compute(x).astype(float)})
+    frame.loc[5, "y"] += 1
+    laws = discover(frame)
+    assert [str(law) for law in laws] == [f"y = {text}"]
+    (found,) = laws.check(frame)
+    assert (found.row, found.fixes[0].column) == (5, "y")
+    assert found.fixes[0].fix == frame.loc[5, "y"] - 1
+    assert Rules.from_laws(laws).check(frame).sentences() == laws.check(frame).sentences()
+
+
+def test_functions_of_a_row_imply_sums():
+    """Larger and smaller one add up to both: 2 max(a, b) = a + b + |a - b| was a law, too."""
+    a, b = np.round(np.random.default_rng(0).lognormal(4, 0.5, (2, 80)), 2)
+    frame = pd.DataFrame({"a": a, "b": b, "m": np.maximum(a, b), "d": np.round(abs(a - b), 2)})
+    assert set(texts(frame)) == {"m = max(a, b)", "d = |a - b|"}
 
 
 def test_a_mean_is_called_so():

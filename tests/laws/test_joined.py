@@ -62,6 +62,20 @@ def test_a_wrong_key_breaks_two_rows():
     assert {row.name for row in find(orders, lines).check.rows} == {before, after}
 
 
+def test_the_number_of_lines_beside_a_wrong_key():
+    """The few numbers of lines repeat themselves: rows that do not are no more than wrong ones."""
+    rng = np.random.default_rng(0)
+    names = [f"A{100 + i}" for i in range(60)]
+    parcels = rng.integers(1, 9, 60)
+    orders = pd.DataFrame({"order": names, "parcels": parcels, "day": rng.integers(1, 366, 60)})
+    lines = pd.DataFrame({"order": np.repeat(names, parcels)})
+    lines["weight"] = np.round(rng.lognormal(0, 1, len(lines)), 3)
+    lines.loc[5, "order"] = names[40]
+    found = find(orders, lines)
+    assert found.write_laws() == ["orders: parcels = [number of lines], by order"]
+    assert len(found.check.rows) == 2
+
+
 def test_keys_without_a_counterpart_are_said():
     orders, lines = make_pair(4)
     lines = lines[lines["order"] != "A103"]

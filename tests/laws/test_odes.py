@@ -233,6 +233,16 @@ def test_trajectories_are_counted_in_words():
     assert "of 2 trajectories" in discover_odes(records, t).summary()
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_one_short_run_of_cooling(noise):
+    """There were too few rows for averages as wide as one trajectory has the best of."""
+    t = np.linspace(0, 20, 200)
+    cooling = 20 + 60 * np.exp(-0.2 * t)
+    cooling += noise * cooling.std() * np.random.default_rng(0).normal(size=200)
+    (ode,) = discover_odes(cooling[:, None], t, feature_names=["T"])
+    assert float(ode.solution.subs("T", 70)) == pytest.approx(-10, rel=0.01)
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-150, 1e-100, 1e100, 1e150, 1e200, 1e300])
 @pytest.mark.parametrize("what", ["columns", "one column", "times"])
 def test_sizes_whose_products_are_beyond_all_numbers_are_refused(size, what):

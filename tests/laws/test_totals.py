@@ -88,6 +88,21 @@ def test_a_wrong_cell_of_a_row_is_not_a_wrong_total():
     assert [fix.column for fix in (*found.fixes, *found.alternatives)] == ["costs"]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wrong_total_of_an_invoice_is_named(seed):
+    """Only the sum of the quantities and the words tell that the last row is a total."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"what": "item", "quantity": rng.integers(1, 40, 12)})
+    frame["price"] = np.round(rng.uniform(2, 90, 12), 2)
+    frame["amount"] = np.round(frame.quantity * frame.price, 2)
+    sums = {"what": "Total", "quantity": frame.quantity.sum(), "amount": frame.amount.sum() + 70}
+    frame = pd.concat([frame, pd.DataFrame([sums])], ignore_index=True).round(2)
+    laws = discover(frame)
+    assert [each.row for each in laws.totals] == [12]
+    (found,) = laws.check(frame)
+    assert (found.row, found.fixes[0].column) == (12, "amount")
+
+
 def test_a_total_of_totals_tells_that_a_row_is_wrong():
     frame, subtotals = make_ledger(5)
     frame.loc[1, "net"] += 50

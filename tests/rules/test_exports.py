@@ -118,6 +118,7 @@ TEXTS = [
     "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
     "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
     "coalesce(a, 0) is not null", "coalesce(a, 0) is null",
+    "floor(a / 0.1) == b", "ceil(a / 2) <= b",
 ]  # fmt: skip
 
 

@@ -174,7 +174,12 @@ def find_resolution(column: FloatArray) -> float:
     decimals = max(
         len(digits.rstrip("0").partition(".")[2]) - int(power) for digits, power in written
     )
-    return float(max(10.0**-decimals, 8 * ROUNDING * np.abs(x).max()))
+    return max(10.0**-decimals, find_last_unit(column))
+
+
+def find_last_unit(column: FloatArray) -> float:
+    """Return the unit below which floating-point numbers of a column have no digits."""
+    return float(8 * ROUNDING * np.abs(np.nan_to_num(column)).max(initial=np.finfo(float).tiny))
 
 
 def robust_spread(x: FloatArray) -> float:

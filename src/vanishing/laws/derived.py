@@ -14,7 +14,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import plain_symbol
-from vanishing.levels import SAME
+from vanishing.levels import ROUNDING, SAME
 
 #: Functions of two columns, by the way in which they are written.
 FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -24,6 +24,9 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "max({} - {}, 0)": lambda a, b: np.maximum(a - b, 0.0),
     "max({1} - {0}, 0)": lambda a, b: np.maximum(b - a, 0.0),
 }
+#: Functions of one column divided by a number: floor(a/7) complete packs, ceil(a/7) packs needed.
+STEPS = ("floor", "ceil")
+_STEP = re.compile(rf"({'|'.join(STEPS)})\(\{{\}}(?:/([^)]+))?\)")
 #: The row above, and the one below for tables that begin with the last day.
 ROWS = ("previous {}", "next {}")
 #: Parts of a date by which people start a sum again: how many characters of an ISO date tell it.
@@ -33,6 +36,28 @@ PARTS_OF_DATES = {"year": 4, "month": 7}
 CYCLE = "cycle"
 #: A column, and the part of its dates that counts, "" for all of a cell.
 Key = tuple[str, str]
+
+
+def write_step(name: str, divisor: float) -> str:
+    """Return a function of one column, such as "floor({}/7)"."""
+    return f"{name}({{}}/{divisor:.12g})" if divisor != 1 else f"{name}({{}})"
+
+
+def read_step(function: str) -> tuple[str, float] | None:
+    """Return the name and the divisor of a function of one column, None if it is none."""
+    found = _STEP.fullmatch(function)
+    try:
+        return (found[1], float(found[2] or 1)) if found else None
+    except ValueError:
+        return None
+
+
+def compute_step(name: str, divisor: float, cells: FloatArray) -> FloatArray:
+    """Return the whole numbers below or above a column divided by a number, up to rounding."""
+    quotients = cells / divisor
+    slack = ROUNDING * np.abs(quotients)
+    return np.floor(quotients + slack) if name == "floor" else np.ceil(quotients - slack)
+
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -67,6 +92,8 @@ class DerivedColumn:
 
     def __post_init__(self) -> None:
         expected = {**dict.fromkeys(ROWS, 1), **dict.fromkeys(FUNCTIONS, 2)}.get(self.function)
+        if read_step(self.function) is not None:
+            expected = 1
         if len(self.sources) != expected:
             raise ValueError(f"there is no column {self.function!r} of {self.sources!r}")
 
@@ -133,6 +160,9 @@ class DerivedColumn:
         array of shape (n_rows,)
         """
         cells = [columns[name] for name in self.sources]
+        step = read_step(self.function)
+        if step is not None:
+            return compute_step(*step, *cells)
         if not self.is_of_other_row:
             return np.asarray(FUNCTIONS[self.function](*cells))
         before = self.find_rows(keys)
@@ -153,7 +183,10 @@ class DerivedColumn:
         Returns
         -------
         list of float
+            Empty if they are not determined.
         """
+        if not others:
+            return []  # any of the numbers between two steps
         (other,) = others
         tried = (value, other + value, other - value)
         cells = [(each, other) if place == 0 else (other, each) for each in tried]

@@ -139,8 +139,7 @@ class _Rows:
         n_columns = self.values.shape[1]
         for i, each in enumerate(self.derived):
             if not each.is_of_other_row:
-                a, b = (cells[[self.places[name]]] for name in each.sources)
-                columns = dict(zip(each.sources, (a, b), strict=True))
+                columns = {name: cells[[self.places[name]]] for name in each.sources}
                 cells[n_columns + i] = each.compute(columns, Keys(1, {}, {}))[0]
         return cells
 
@@ -296,7 +295,8 @@ class _JoinedChecker(Checker):
             for k in laws:
                 if self.laws[k].involved[place]:
                     for root in _find_roots(self.laws[k], x, place).tolist():
-                        tried += function.invert(at, [x[sources[1 - at]]], root)
+                        others = [float(x[j]) for j in sources if j != cell]
+                        tried += function.invert(at, others, root)
         best: Restored | None = None
         for value in tried:
             changed = x.copy()

@@ -815,7 +815,10 @@ class _Search:
             deadline=self.deadline,
             callback=lambda n_laws, share: self._report(len(laws) + n_laws, share),
             derived=self.derivation.indices,
-            hidden=self.derivation.functions,
+            functions={
+                j: frozenset(map(self.names.index, sources))
+                for j, sources in self.derivation.functions.items()
+            },
             proposed=self.derivation.candidates,
             divide=divide,
         )

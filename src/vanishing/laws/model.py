@@ -346,13 +346,26 @@ class Code:
             )
             gains[self.violated] = math.log2(share)
             broken = (ratio < math.log2(share)) & ~quiet | self.violated
-            if broken.any() and not self._are_errors(broken, ~quiet | self.violated):
-                continue
+            if broken.any():
+                if not self._are_errors(broken, ~quiet | self.violated):
+                    continue
+                gains[broken & self._is_outvoted(broken)] = 0.0
             cost = 0.5 * math.log2(n_rows) * (n_parameters + (share > rare)) + 1
             bits = float(gains.sum()) - cost
             if best is None or bits > best.bits:
                 best = Written(bits, gains, broken, quiet, (), noise, share)
         return best
+
+    def _is_outvoted(self, broken: BoolArray) -> BoolArray:
+        """Say in which rows the other columns stand beside what the law says more often than not.
+
+        Repeated rows are not evidence, as the target could be looked up in the row before. Then a
+        row that is broken costs as much: it is not what was looked up.
+        """
+        others = [j for j in self.slopes if j != self.target]
+        _, group = self.cells.find_different(others, self.rows)
+        votes = np.where(broken, -1, 1) * np.bincount(self.which, minlength=len(self.rows))
+        return np.asarray(np.bincount(group, votes)[group] > 0)
 
     def _are_errors(self, broken: BoolArray, speaking: BoolArray) -> bool:
         """Say whether broken rows are rather wrong cells than rows of another kind."""

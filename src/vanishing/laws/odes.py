@@ -583,8 +583,12 @@ def _find(
     sizes = np.sqrt(np.mean(columns**2, axis=0))
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = columns / sizes
-    averages, groups, closest = average(smoothed.groups, int(smoothed.half_widths[j]))
-    if len(groups) < FOLDS * closest:
+    # Of short records, narrower averages: each part that is held out has one of its own.
+    for half in range(int(smoothed.half_widths[j]), 0, -1):
+        averages, groups, closest = average(smoothed.groups, half)
+        if len(groups) >= FOLDS * closest:
+            break
+    else:
         whole.notes.append(f"there are too few rows for an equation of {names[-1]}")
         return None
     # A single trajectory is held out in parts.

@@ -17,10 +17,25 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import SAME_NUMBER, Candidate, Term, measure_structure
-from vanishing.laws.cells import Cells
-from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn, Keys
+from vanishing.laws.candidate import (
+    SAME_NUMBER,
+    Candidate,
+    Term,
+    measure_number,
+    measure_structure,
+)
+from vanishing.laws.cells import Cells, find_last_unit
+from vanishing.laws.derived import (
+    FUNCTIONS,
+    ROWS,
+    DerivedColumn,
+    Keys,
+    compute_step,
+    read_step,
+    write_step,
+)
 from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
+from vanishing.laws.propose import MOST, tidy
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
 from vanishing.levels import BLOCK
@@ -56,11 +71,13 @@ class Derivation:
         return frozenset(range(self.n_columns, self.n_columns + len(self.columns)))
 
     @property
-    def functions(self) -> frozenset[int]:
-        """The places of those that are functions of the same row."""
-        return frozenset(
-            self.n_columns + i for i, each in enumerate(self.columns) if not each.is_of_other_row
-        )
+    def functions(self) -> dict[int, tuple[str, ...]]:
+        """The places of those that are functions of the same row, with the columns they take."""
+        return {
+            self.n_columns + i: each.sources
+            for i, each in enumerate(self.columns)
+            if not each.is_of_other_row
+        }
 
     def add(self, found: "Found") -> None:
         """Add a derived column with its equation; cells are blank where one may be wrong."""
@@ -219,6 +236,8 @@ class Deriver:
         columns = list(candidate.columns)
         rows = slice(MOST_ROWS)
         cells = Cells(np.column_stack([self.values, derived])[rows, columns])
+        if not is_of_other_row:  # nor rounded, as it is computed here
+            cells.resolution[-1] = find_last_unit(derived)
         place = {j: i for i, j in enumerate(columns)}
         terms = tuple(tuple((place[j], power) for j, power in term) for term in candidate.terms)
         local = replace(candidate, terms=terms)
@@ -236,7 +255,7 @@ class Deriver:
     # --- Functions of a row -----------------------------------------------------------------------
 
     def _find_functions(self) -> Iterator[Found]:
-        """Yield the best law of each column that is a function of two others."""
+        """Yield the best law of each column that is a function of one or two others."""
         first, second = np.array(list(combinations(self.varying, 2)), dtype=np.intp).T
         asked = self.values[self.probe]
         n_tried = len(FUNCTIONS) * len(first)
@@ -261,33 +280,68 @@ class Deriver:
                 law
                 for _, pair, function in sorted(each)[:MOST_CHAINS]
                 if (law := self._judge_function(
-                    target, function, (int(first[pair]), int(second[pair])), n_tried
+                    target, function, (int(first[pair]), int(second[pair])), math.log2(n_tried)
                 ))
             ]  # fmt: skip
+            judged += self._find_steps(target, math.log2(n_tried))
             if judged:
                 yield max(judged, key=lambda law: law.bits)
 
+    def _find_steps(self, target: int, cost: float) -> Iterator[Found]:
+        """Yield laws of a column that holds the whole numbers below or above a part of another.
+
+        Each row of y = floor(x / k) says that x / (y + 1) < k <= x / y.
+        """
+        asked = self.values[self.probe]
+        y = asked[:, [target]]
+        if np.mean(np.isnan(y) | (y == np.round(y))) < MOST:  # some may be wrong
+            return
+        for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
+            with np.errstate(all="ignore"):
+                is_told = (y + above > 0) & (asked > 0)
+                low = np.sort(np.where(is_told, asked / (y + below), -np.inf), axis=0)
+                high = np.sort(np.where(is_told, asked / (y + above), np.inf), axis=0)
+            # All rows allow the number, or nearly all.
+            for n_wrong in {0, len(asked) // 10}:
+                least, most = low[-1 - n_wrong], high[n_wrong]
+                possible = (most - least > SAME_NUMBER * np.abs(most)) & (least > 0)
+                for source in np.flatnonzero(possible & np.isfinite(most)).tolist():
+                    middle = (least[source] + most[source]) / 2
+                    divisor = tidy(middle, (most[source] - middle) / middle + SAME_NUMBER)
+                    function = write_step(name, divisor)
+                    cells = compute_step(name, divisor, asked[:, source])
+                    n_known = np.isfinite(cells + y[:, 0]).sum()
+                    if source != target and 2 * (cells == y[:, 0]).sum() > n_known:
+                        digits = measure_number(divisor)
+                        found = self._judge_function(target, function, (source,), cost + digits)
+                        if found is not None:
+                            yield found
+
     def _judge_function(
-        self, target: int, function: str, sources: tuple[int, int], n_tried: int
+        self, target: int, function: str, sources: tuple[int, ...], cost: float
     ) -> Found | None:
         """Return the law of a function if it says more than what is equal to it in many rows."""
         column = DerivedColumn(function, tuple(self.names[j] for j in sources))
         cells = column.compute(self.columns, self.keys)
-        a, b = self.values[:, sources].T
+        parts = self.values[:, sources].T
         x = self.values[:, target]
         with np.errstate(invalid="ignore"):
-            holds = np.abs(x - cells) <= SAME_NUMBER * (np.abs(a) + np.abs(b))
+            holds = np.abs(x - cells) <= SAME_NUMBER * np.abs(parts).sum(axis=0)
         nothing = np.zeros(len(x), dtype=bool)
         evidence = self._judge(target, cells, (), nothing, is_of_other_row=False)
         if evidence is None:
             return None
         # Where one side of the function is the same, it says no more than that side does.
-        sides = (
-            [a, b] if function.format("a", "b") in ("max(a, b)", "min(a, b)") else [a - b, b - a]
-        )
+        step = read_step(function)
+        if step is not None:
+            sides = [parts[0] / step[1]]
+        elif function.format("a", "b") in ("max(a, b)", "min(a, b)"):
+            sides = [*parts]
+        else:
+            sides = [parts[0] - parts[1], parts[1] - parts[0]]
         told = [holds & (cells != side) for side in sides]
         gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
-        bits = min(evidence.bits, *gains) - math.log2(n_tried)
+        bits = min([evidence.bits, *gains]) - cost
         return Found(bits, target, column, cells, ()) if bits > ENOUGH_BITS else None
 
 

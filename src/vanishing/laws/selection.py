@@ -3,9 +3,10 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice, permutations
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from vanishing.laws.candidate import (
     measure_structure,
     predict,
 )
-from vanishing.laws.cells import Cells
+from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
 from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
 from vanishing.laws.propose import (
@@ -47,8 +48,12 @@ class Told(NamedTuple):
 class Selection:
     """Laws that are accepted one after the other, the one with most bits first."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(
+        self, cells: Cells, sources: Mapping[int, frozenset[int]] = MappingProxyType({})
+    ) -> None:
         self.cells = cells
+        #: The columns that functions of a row are computed from.
+        self.sources = sources
         #: Columns that are computed from others: they tell targets, and are none.
         self.derived = cells.derived
         self.laws: list[Evidence] = []
@@ -78,6 +83,7 @@ class Selection:
         todo = [column]
         links = [(law.target, law.candidate.columns) for law in self.laws]
         links += [(each.target, tuple(each.columns)) for each in self.told]
+        links += [(function, tuple(sources)) for function, sources in self.sources.items()]
         while todo:
             source = todo.pop()
             for target, columns in links:
@@ -108,7 +114,7 @@ class Selection:
 
     def leave_out(self, *laws: Evidence) -> "Selection":
         """Return the other laws."""
-        others = Selection(self.cells)
+        others = Selection(self.cells, self.sources)
         for law in self.laws:
             if not any(law is each for each in laws):
                 others.accept(law)
@@ -431,7 +437,7 @@ def select_laws(
     deadline: float,
     callback: Callable[[int, float], object],
     derived: frozenset[int] = frozenset(),
-    hidden: frozenset[int] = frozenset(),
+    functions: Mapping[int, frozenset[int]] = MappingProxyType({}),
     proposed: Sequence[Candidate] = (),
     divide: Callable[[Selection, IntArray | None], object] | None = None,
 ) -> tuple[list[Evidence], Cells, list[str]]:
@@ -439,19 +445,24 @@ def select_laws(
 
     The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
     of laws and the share of the search that is done. Some columns may be ``derived`` from others,
-    and equations be ``proposed`` already; only these speak of columns that are ``hidden``. Between
+    and equations be ``proposed`` already; only these speak of ``functions`` of a row, which are
+    given with the columns that they are computed from. Between
     the laws without noise and those with noise, ``divide`` is called with what is selected and the
     rows that laws are looked for in: it may add laws of parts of the rows. At the end it is called
     with None for the rows: then, nothing else tells the parts.
     """
     rng = np.random.default_rng(seed)
-    everything = Cells(values, noise=noise, derived=derived)
+    # What is computed here from the cells of a row is not rounded.
+    find_units = [find_last_unit if j in functions else find_resolution
+                  for j in range(values.shape[1])]  # fmt: skip
+    resolution = np.array([find(each) for find, each in zip(find_units, values.T, strict=True)])
+    everything = Cells(values, resolution, noise, derived)
     cells, drawn = everything, np.arange(len(values))
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
         cells = Cells(values[drawn], everything.resolution, noise, derived)
     n_columns = len(cells.varying)
-    selection = Selection(cells)
+    selection = Selection(cells, functions)
     if n_columns < 2:
         return [], everything, []
     if n_columns > MOST_COLUMNS:
@@ -459,7 +470,7 @@ def select_laws(
             f"{n_columns} columns are too many for a search of laws: select up to {MOST_COLUMNS}"
         ]  # fmt: skip
     notes: list[str] = []
-    is_complete = _select_exact(selection, max_degree, rng, deadline, callback, hidden, proposed)
+    is_complete = _select_exact(selection, max_degree, rng, deadline, callback, proposed)
     if is_complete and divide is not None:
         divide(selection, drawn)
     if is_complete:
@@ -482,7 +493,6 @@ def _select_exact(
     rng: np.random.Generator,
     deadline: float,
     callback: Callable[[int, float], object],
-    hidden: frozenset[int],
     given: Sequence[Candidate],
 ) -> bool:
     """Accept the laws that hold to the last digit, or up to rounding, but for a few wrong cells.
@@ -507,7 +517,7 @@ def _select_exact(
             if (
                 len(candidate.columns) > 1
                 and (max_degree is None or candidate.degree <= max_degree)
-                and hidden.isdisjoint(candidate.columns)
+                and selection.sources.keys().isdisjoint(candidate.columns)
             ):
                 candidates.setdefault(candidate.key, candidate)
         if len(candidates) > MOST_COMBINATIONS:  # columns of few values, which keep anything
@@ -521,7 +531,7 @@ def _select_exact(
         same_row: list[Candidate] = []
         others: list[Candidate] = []
         for each in candidates.values():
-            is_derived = not selection.derived.isdisjoint(each.columns)
+            is_derived = not (selection.derived - selection.sources.keys()).isdisjoint(each.columns)
             (others if is_derived else same_row).append(each)
         is_complete &= selection.run(same_row, end)
         selection.complete()

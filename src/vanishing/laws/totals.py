@@ -274,6 +274,10 @@ class _Search:
         self.labels = [
             [str(text) for text in texts] for texts in labels.values() if len(texts) == self.n_rows
         ]
+        blanks = [*np.isnan(values).T]
+        blanks += [np.array([not text.strip() for text in texts]) for texts in self.labels]
+        #: Rows in which a column is blank, if these are few.
+        self.blanks = [rows for rows in blanks if 0 < 2 * rows.sum() < self.n_rows]
 
     def propose(self, rounded: bool) -> Iterator[tuple[BoolArray, float]]:
         """Yield rows that are totals in any case, and the bits that this saves."""
@@ -285,9 +289,7 @@ class _Search:
         if called.any():
             yield called, BITS_OF_A_WORD
         # Total rows often lack what all other rows have, such as a date or a price.
-        blanks = [*np.isnan(self.values).T]
-        blanks += [np.array([not text.strip() for text in texts]) for texts in self.labels]
-        patterns = {rows.tobytes(): rows for rows in blanks if 0 < 2 * rows.sum() < self.n_rows}
+        patterns = {rows.tobytes(): rows for rows in self.blanks}
         for rows in patterns.values():
             yield rows, -math.log2(len(patterns))
         # What all total rows are called that were told by their sums, others may be called too.
@@ -313,17 +315,21 @@ class _Search:
                 return None
             gains = np.array([each.gains for each in rows])
             right = np.array([each.right for each in rows])
-            # A column is a sum if that holds in most of the totals, and saves the bit to say so.
-            summed = (gains.sum(axis=0) > 1) & ((right > 0).sum(axis=0) > (right < 0).sum(axis=0))
+            # A column is a sum if that saves the bit to say so, and most of the totals, or all but
+            # one, are right.
+            n_right, n_wrong = ((sign * right > 0).sum(axis=0) for sign in (1, -1))
+            summed = (gains.sum(axis=0) > 1) & (n_wrong <= np.maximum(n_right - 1, 1))
             if not summed.any():
                 return None
-            worth = np.minimum(-self.cells.log_alone, self._limit_worth(summed))
+            worth = self._limit_worth(summed, n_wrong, [each.row for each in rows])
         assert summed is not None
         n_right, n_wrong = ((sign * right[:, summed] > 0).sum() for sign in (1, -1))
         likelihoods = n_wrong * np.log2(RATES_OF_ERRORS) + n_right * np.log2(1 - RATES_OF_ERRORS)
-        bits = float(np.maximum(gains[:, summed], 0).sum() + likelihoods.max())
+        gains = gains - np.where(right < 0, np.log2(RATES_OF_ERRORS[-1]), 0.0)
+        bits = float(gains[:, summed].sum() + likelihoods.max())
         bits -= float(np.isfinite(self.values[[each.row for each in rows]]).any(axis=0).sum())
         bits -= sum(self._measure_name(bool(forced[each.row])) for each in rows)
+        bits += self._measure_places(forced, [each.row for each in rows])
         return bits, rows, summed | self._find_wrong_columns(rows, summed, right)
 
     def _find_wrong_columns(
@@ -342,26 +348,42 @@ class _Search:
             found[j] = is_near and (right[k][summed] > 0).sum() >= (right[k] < 0).sum()
         return found
 
+    def _measure_places(self, forced: BoolArray, rows: list[int]) -> float:
+        """Return the bits that rows save by being totals: half of the tables end with one.
+
+        Columns that are blank in these rows alone need not name them again.
+        """
+        is_total = np.zeros(self.n_rows, dtype=bool)
+        is_total[rows] = True
+        n_told = sum(np.array_equal(each, is_total) for each in self.blanks)
+        n_told -= np.array_equal(forced, is_total) and n_told > 0
+        bits = n_told * (math.log2(math.comb(self.n_rows, len(rows))) - 1)
+        return bits + math.log2(self.n_rows) * is_total[-1] - 1
+
     def _measure_name(self, is_named: bool) -> float:
         """Return the bits to say which row is a total, and whether of rows, totals or all rows."""
         return math.log2(3) + (0.0 if is_named else math.log2(self.n_rows))
 
-    def _limit_worth(self, summed: BoolArray) -> FloatArray:
-        """Return the bits that cells of the columns are worth at most beside the columns before.
+    def _limit_worth(self, summed: BoolArray, n_wrong: IntArray, totals: list[int]) -> FloatArray:
+        """Return the bits that cells are worth beside those of the columns before.
 
-        Sums of columns that are linear in others follow from the sums of these. What is left of a
-        column after regression on those before tells how many digits are its own.
+        Sums of columns that are linear in others follow from the sums of these. What regression on
+        the columns before tells of a column, it tells of its sums. Columns with wrong sums come
+        last.
         """
-        columns = self.parts[0][:, summed]
+        order = np.argsort(np.where(summed, n_wrong, np.inf), kind="stable")[: summed.sum()]
+        columns = np.delete(self.parts[0], totals, axis=0)[:, order]
         sizes = np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
-        own = np.zeros(len(sizes))
+        norms, own = np.linalg.norm(columns / sizes, axis=0), np.zeros(len(sizes))
         triangle = np.abs(np.diag(np.linalg.qr(columns / sizes, mode="r")))
         own[: len(triangle)] = triangle
-        # A normal variable of standard deviation s has log2(s sqrt(2 pi e) / resolution) bits.
-        spreads = own * sizes * math.sqrt(2 * math.pi * math.e / self.n_rows)
-        limits = np.zeros(self.n_columns)
-        limits[summed] = np.log2(np.maximum(spreads / self.cells.resolution[summed], 1.0))
-        return limits
+        digits = own * sizes / math.sqrt(len(columns)) / self.cells.resolution[order]
+        worth = np.zeros(self.values.shape)
+        told = np.log2(norms / np.maximum(own, np.finfo(float).tiny))
+        worth[:, order] = np.where(
+            digits > 1, np.maximum(-self.cells.log_alone[:, order] - told, 0.0), 0.0
+        )
+        return worth
 
     def _parse(
         self, forced: BoolArray, rounded: bool, summed: BoolArray | None, worth: FloatArray
@@ -440,8 +462,15 @@ class _Search:
                 )
             )
         is_sum = off <= tolerance
+        # A wrong cell is off by any number of digits: of d units, with a probability of about 1/d.
+        with np.errstate(invalid="ignore"):
+            n_units, most = np.maximum(off / unit, 1.0), np.maximum(sizes / unit, 1.0)
+            near = worth[rows] - np.log2(2 * n_units * (1 + np.log(most)))
+            near = np.where(n_units <= most, np.maximum(near, 0.0), 0.0)
+        gains = np.where(is_sum, gains, near)
         # The only number above it would be repeated, which is not a sum.
-        gains = np.where(is_sum, np.where(n_filled > 1, gains, 0.0), np.log2(RATES_OF_ERRORS[-1]))
+        gains = np.where(n_filled > 1, gains, 0.0)
+        gains = gains + np.where(is_sum, 0.0, np.log2(RATES_OF_ERRORS[-1]))
         right = np.where(is_sum, 1, -1)
         unknown = np.isnan(off) | (~is_sum & (n_blank > 0))
         return np.where(unknown, 0.0, gains), np.where(unknown, 0, right)

@@ -7,7 +7,7 @@ false, so that a rule that needs it is broken.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
-from vanishing.laws.derived import ROWS, DerivedColumn, Keys
+from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
 from vanishing.rules.expression import (
     And,
     Column,
@@ -142,6 +142,8 @@ def _compute_function(node: Function, columns: Columns) -> Cells:
     functions: dict[str, Callable[..., Any]] = {
         "abs": np.abs,
         "log": np.log,
+        "floor": partial(compute_step, "floor", 1.0),
+        "ceil": partial(compute_step, "ceil", 1.0),
         "min": lambda *each: reduce(np.minimum, each),
         "max": lambda *each: reduce(np.maximum, each),
     }

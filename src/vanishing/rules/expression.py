@@ -23,7 +23,7 @@ from vanishing.arrays.namespace import import_extra, lazy
 MOST_LEVELS = 50
 #: Functions of numbers, with the least and the largest number of their arguments.
 FUNCTIONS = {"abs": (1, 1), "log": (1, 1), "min": (2, 99), "max": (2, 99), "round": (1, 2),
-             "coalesce": (2, 2)}  # fmt: skip
+             "floor": (1, 1), "ceil": (1, 1), "coalesce": (2, 2)}  # fmt: skip
 #: Comparisons, each with the one that has its sides swapped.
 COMPARISONS = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 #: Parts of cells that may tell the groups of ``previous`` and ``next``.

@@ -11,7 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.laws.check import LEAST
-from vanishing.laws.derived import FUNCTIONS, ROWS, DerivedColumn
+from vanishing.laws.derived import (
+    FUNCTIONS,
+    ROWS,
+    STEPS,
+    DerivedColumn,
+    read_step,
+    write_step,
+)
 from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
 from vanishing.laws.search import MOST_TERMS
@@ -144,9 +151,22 @@ _SHAPES: Mapping[str, Callable[[Expression, Expression], Expression]] = {
 assert _SHAPES.keys() == FUNCTIONS.keys()
 
 
-def _match_function(node: Expression) -> tuple[str, str, str] | None:
-    """Return the function of laws that a node is, and its two columns."""
+def _write_step(name: str, divisor: float, column: str) -> Expression:
+    """Return a function of one column as an expression."""
+    cell = Column(column)
+    return Function(name, (Quotient(cell, Number(divisor)) if divisor != 1 else cell,))
+
+
+def _match_function(node: Expression) -> tuple[str, ...] | None:
+    """Return the function of laws that a node is, and its columns."""
     names = node.columns if isinstance(node, Function) else ()
+    if isinstance(node, Function) and node.name in STEPS and len(names) == 1:
+        (inside,) = node.arguments
+        divisor = inside.denominator if isinstance(inside, Quotient) else Number(1.0)
+        is_step = isinstance(divisor, Number) and node == _write_step(
+            node.name, divisor.value, names[0]
+        )
+        return (write_step(node.name, divisor.value), names[0]) if is_step else None
     if len(names) == 2:
         for function, shape in _SHAPES.items():
             if node == shape(Column(names[0]), Column(names[1])):
@@ -159,6 +179,9 @@ def write_derived(column: DerivedColumn) -> Expression:
     if column.is_of_other_row:
         step = 1 if column.function == ROWS[0] else -1
         return Previous(column.sources[0], step, column.by, column.order, column.starts_at_zero)
+    step = read_step(column.function)
+    if step is not None:
+        return _write_step(*step, column.sources[0])
     if column.function not in _SHAPES:
         raise RuleError(f"rules have no function {column.function!r}")
     first, second = map(Column, column.sources)
@@ -172,7 +195,10 @@ def read_derived(letter: Expression, names: Sequence[str]) -> DerivedColumn:
         return DerivedColumn(row, (letter.column,), letter.by, letter.order, letter.starts_at_zero)
     found = _match_function(letter)
     assert found is not None
-    function, first, second = found
+    function, first, *others = found
+    if not others:
+        return DerivedColumn(function, (first,))
+    (second,) = others
     if names.index(first) < names.index(second):
         return DerivedColumn(function, (first, second))
     swapped = {"max({} - {}, 0)": "max({1} - {0}, 0)", "max({1} - {0}, 0)": "max({} - {}, 0)"}

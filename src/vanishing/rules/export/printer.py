@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from vanishing.laws.check import LEAST
+from vanishing.laws.derived import STEPS
+from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
@@ -274,6 +276,8 @@ class Printer:
         assert isinstance(node, Function)
         if node.name == "round":
             return self._write_round(node, parts[0])
+        if node.name in STEPS:
+            return self._write_step(node.name, parts[0])
         if node.name in self.notation.lists:
             return self.notation.lists[node.name](parts)
         return symbols[node.name].format(*parts)
@@ -297,6 +301,14 @@ class Printer:
         size = symbols["abs"].format(value)
         halves = symbols["floor"].format(f"{size} * {unit} * {slack} + 0.5")
         return f"({symbols['sign'].format(value)} * {halves} / {unit})"
+
+    def _write_step(self, name: str, value: str) -> str:
+        """Write the whole number below or above, up to rounding errors."""
+        symbols = self.notation.functions
+        slack = f"{symbols['abs'].format(value)} * {_write_constant(ROUNDING)}"
+        if name == "floor":
+            return symbols["floor"].format(f"{value} + {slack}")
+        return f"(-{symbols['floor'].format(f'{slack} - {value}')})"
 
 
 def _read_constant(node: Expression) -> float:
