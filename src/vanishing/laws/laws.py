@@ -18,10 +18,11 @@ from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.check import Check, Checker, add_broken, choose_threshold, rule_out, tolerate
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
+from vanishing.laws.domains import Domain, DomainCells, find_domains, write_domains
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -73,6 +74,8 @@ class Laws(Equations):
         previous balance. In the laws, they come after the columns of the table.
     totals : tuple of TotalRow
         Rows that are sums of others; they are kept out of the equations.
+    domains : tuple of Domain
+        What else holds in every row and would hardly by chance, such as ``start <= end``.
     threshold : float, optional
         Standard deviations by which a sound row may be off a law with noise. By default so many
         that one row in 200 is off some law by more.
@@ -91,6 +94,7 @@ class Laws(Equations):
     zeros: tuple[str, ...] = ()
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
     totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
+    domains: tuple[Domain, ...] = field(default=(), kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
@@ -132,7 +136,8 @@ class Laws(Equations):
 
         A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
         the rounding or the noise of their cells are not broken. If there are ``totals``, those of X
-        are looked for, and checked instead of the laws in these rows.
+        are looked for, and checked instead of the laws in these rows. Rows break ``domains``, too,
+        whose columns X has; of several fixes of a cell, those are left out that break one.
 
         Parameters
         ----------
@@ -151,7 +156,8 @@ class Laws(Equations):
         Returns
         -------
         Check
-            A sequence of broken rows with ``to_frame()`` and ``sentences()``.
+            A sequence of broken rows with ``to_frame()`` and ``sentences()``. Its laws are the
+            equations, followed by the domains.
         """
         table = take_table(X)
         values = self._take_columns(table, X)
@@ -179,6 +185,7 @@ class Laws(Equations):
             gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
         else:
             found = self._check(values, table, names, texts, callback, np.arange(len(values)))
+        found = self._check_domains(found, table, names, [each.row for each in totals.rows])
         return replace(
             found,
             columns=(*table.shown_names, *(each.name for each in table.set_aside))
@@ -190,6 +197,28 @@ class Laws(Equations):
                 *(law.where.column for law in self.equations if law.where is not None),
             ),
         )
+
+    def _check_domains(
+        self, found: Check, table: Table, row_names: Sequence[Any], totals: Sequence[int]
+    ) -> Check:
+        """Add the rows that break domains, and leave out fixes that would break one."""
+        cells = DomainCells.of(table)
+        domains = [each for each in self.domains if all(name in cells for name in each.columns)]
+        if not domains:
+            return found
+        rows, unchecked = found.rows, np.zeros(found.n_rows, dtype=bool)
+        unchecked[list(found.unchecked) if self.equations else slice(None)] = True
+        for number, each in enumerate(self.domains, len(self.equations)):
+            if each in domains:
+                broken = each.find_broken(cells)
+                broken[totals] = False
+                rows = add_broken(rows, np.flatnonzero(broken), number, row_names)
+                unchecked &= ~cells.find_known(each.columns)
+        sound = np.setdiff1d(np.arange(found.n_rows), [each.row for each in rows])
+        rows = rule_out(rows, lambda tried: cells.find_sound(domains, tried, sound))
+        rows.sort(key=lambda each: each.row)
+        places = tuple(np.flatnonzero(unchecked).tolist())
+        return replace(found, laws=(*self.equations, *self.domains), rows=rows, unchecked=places)
 
     @property
     def _checker(self) -> Checker:
@@ -386,6 +415,20 @@ class Laws(Equations):
             lines += [f"{law:<{start}}{words}"] if len(law) <= room else [law, " " * start + words]
         return lines
 
+    def more_lines(self, *, numbered: bool = False) -> list[str]:
+        """Return what else holds in every row as a line of text; nothing if there is nothing.
+
+        Parameters
+        ----------
+        numbered : bool
+            Whether the domains have their numbers, after those of the laws.
+
+        Returns
+        -------
+        list of str
+        """
+        return write_domains(self.domains, len(self.equations) + 1 if numbered else None)
+
     def _describe(self, equation: Law) -> str:
         return " · ".join(filter(None, equation.evidence))
 
@@ -581,6 +624,8 @@ def discover(
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
+    domains = find_domains(DomainCells.of(table), found.equations, found.derived)
+    found = replace(found, domains=domains)
     if not totals.rows:
         return found
     equations = [replace(law, rows=details[law.rows]) for law in found]

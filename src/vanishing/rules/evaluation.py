@@ -8,7 +8,7 @@ false, so that a rule that needs it is broken.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys
+from vanishing.laws.domains import Domain, DomainCells
 from vanishing.rules.expression import (
     And,
     Column,
     Comparison,
     Condition,
+    Determines,
     Expression,
     Function,
     IsIn,
@@ -37,6 +39,7 @@ from vanishing.rules.expression import (
     Sum,
     Text,
     Totals,
+    Unique,
 )
 
 
@@ -223,6 +226,14 @@ def _compute_and(node: And | Or, columns: Columns) -> Cells:
     return Cells(decided == deciding, decided | _all_known(parts))
 
 
+def _compute_domain(node: Unique | Determines, columns: Columns) -> Cells:
+    parts = [columns.get(name) for name in node.columns]
+    every = {**columns.texts, **columns.numbers}
+    cells = DomainCells(columns.n_rows, {name: every[name] for name in node.columns})
+    kind: Literal["key", "dependency"] = "key" if isinstance(node, Unique) else "dependency"
+    return Cells(~Domain(kind, node.columns).find_broken(cells), _all_known(parts))
+
+
 def _refuse_totals(node: Totals, columns: Columns) -> Cells:
     raise RuleError(f"{node} is not decided row by row")
 
@@ -251,4 +262,6 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
         compute(node.operand, columns)
     ),
     Totals: _refuse_totals,
+    Unique: _compute_domain,
+    Determines: _compute_domain,
 }

@@ -90,6 +90,8 @@ class Expression:
                 found += [node.order] if node.order else []
             elif isinstance(node, Totals):
                 found += node.names
+            elif isinstance(node, (Unique, Determines)):
+                found += [node.name] if isinstance(node, Unique) else [node.name, node.other]
         return tuple(dict.fromkeys(found))
 
 
@@ -277,6 +279,24 @@ class Totals(Condition):
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, repr=False)
+class Unique(Condition):
+    """No other row has the same cell in a column; not decided row by row."""
+
+    name: str
+
+
+@dataclass(frozen=True, repr=False)
+class Determines(Condition):
+    """Rows that agree in a column agree in another one; not decided row by row.
+
+    Rows that differ from most of those that they agree with in the first one break it.
+    """
+
+    name: str
+    other: str
+
+
 def _is_digits(node: Expression) -> bool:
     inner = node.operand if isinstance(node, Negation) else node
     return isinstance(inner, Number) and inner.value.is_integer() and inner.value <= 15
@@ -415,6 +435,8 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Or: lambda node: " or ".join(write(each, _RANKS[And]) for each in node.operands),
     Not: _write_not,
     Totals: lambda node: f"totals({', '.join(map(write_name, node.names))})",
+    Unique: lambda node: f"unique({write_name(node.name)})",
+    Determines: lambda node: f"determines({write_name(node.name)}, {write_name(node.other)})",
 }
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -550,6 +572,10 @@ def _call(parts: list[Any]) -> Expression:
     names = [each.name for each in arguments if isinstance(each, Column)]
     if name == "totals" and len(names) == len(given):
         return Totals(tuple(names))
+    if name == "unique" and len(names) == len(given) == 1:
+        return Unique(*names)
+    if name == "determines" and len(names) == len(given) == 2:
+        return Determines(*names)
     if name in PARTS and len(names) == len(given) == 1:
         return _Part(name, *names)
     if name in ("previous", "next"):
@@ -570,7 +596,7 @@ def _call(parts: list[Any]) -> Expression:
         raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
     if name not in FUNCTIONS or options:
         raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "
-                        "previous, next, totals")  # fmt: skip
+                        "previous, next, totals, unique, determines")  # fmt: skip
     return Function(name, tuple(arguments))
 
 

@@ -13,16 +13,20 @@ from vanishing.rules.expression import (
     Column,
     Comparison,
     Condition,
+    Determines,
     Expression,
     Function,
     IsIn,
     Previous,
     RuleError,
     Totals,
+    Unique,
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
-Kind = Literal["law", "chain", "total", "condition", "domain", "inequality", "other"]
+Kind = Literal[
+    "law", "chain", "total", "key", "dependency", "condition", "domain", "inequality", "other"
+]
 
 
 @dataclass(frozen=True)
@@ -139,11 +143,18 @@ class Rule:
         nodes = {type(node) for node in self.expression.walk()}
         if Totals in nodes or Previous in nodes:
             return "total" if Totals in nodes else "chain"
+        if Unique in nodes or Determines in nodes:
+            return "key" if Unique in nodes else "dependency"
         if self.where is not None:
             return "condition"
         if isinstance(self.expression, Comparison):
             return "law" if self.expression.operator == "==" else "inequality"
         return "domain" if isinstance(self.expression, IsIn) else "other"
+
+    @property
+    def needs_other_rows(self) -> bool:
+        """Whether other rows decide, too, if a row keeps the rule."""
+        return self.kind in ("total", "chain", "key", "dependency")
 
     @lazy
     def terms(self) -> list[Term] | None:

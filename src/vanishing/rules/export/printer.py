@@ -119,8 +119,8 @@ class Printer:
                 self.notation.unknown.format(each) for each in self._list_cells(node.operand)
             ]
             return self._join(self.notation.either, unknown)
-        assert isinstance(node, Totals)
-        raise RuleError("total rows are not decided row by row")
+        what = "total rows are" if isinstance(node, Totals) else f"{node} is"
+        raise RuleError(f"{what} not decided row by row")
 
     def _join(self, write: Callable[[list[str]], str], parts: list[str]) -> str:
         return write(parts) if len(parts) > 1 else parts[0]
