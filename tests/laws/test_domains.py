@@ -143,7 +143,7 @@ def counts(rng):
 
 @pytest.mark.parametrize("make", [walks, normal, counts])
 def test_new_rows_of_tables_without_rules_break_nothing(make):
-    for seed in range(20):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         values = make(rng)
         laws = discover(values[:100])

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
+from vanishing.data.units import Dimension
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, plain_symbol, printable
 from vanishing.laws.check import Fix
@@ -27,6 +28,7 @@ from vanishing.laws.derived import DerivedColumn
 from vanishing.laws.law import Law
 from vanishing.laws.model import ENOUGH_BITS
 from vanishing.laws.selection import MOST_ROWS
+from vanishing.laws.table import whole_columns
 from vanishing.levels import OUTLYING
 
 #: Dates are ordered as texts are, if they are written like 2024-12-31; others are "of dates".
@@ -71,10 +73,7 @@ class Domain:
     def __post_init__(self) -> None:
         n_columns = 2 if self.kind in (*ORDERS, "dependency") else 1
         if len(self.columns) != n_columns or bool(self.values) != (self.kind == "values"):
-            raise ValueError(
-                f"a rule of the kind {self.kind!r} has {n_columns} columns and only that of "
-                f"'values' has values, got {self.columns} and {self.values}"
-            )
+            raise ValueError(f"{self.kind!r} does not fit {self.columns} and {self.values}")
 
     def __str__(self) -> str:
         return f"{plain_symbol(self.columns[0])} {self.predicate}"
@@ -90,43 +89,34 @@ class Domain:
             return f"is {_join_values(self.values)}"
         return {"key": "is unique", "not negative": ">= 0", "not positive": "<= 0"}[self.kind]
 
-    def find_broken(self, cells: "DomainCells") -> BoolArray:
+    def find_broken(self, cells: "DomainCells", others: "DomainCells | None" = None) -> BoolArray:
         """Return the rows that break the rule, shape (n_rows,); blanks do not.
 
         Of rows that agree in a column that determines another one, those break the rule that
-        differ from most of them; all of them if there is no majority.
+        differ from most of them; all of them if there is no majority. If there are ``others``, each
+        row is judged by itself among these.
         """
-        broken = np.zeros(cells.n_rows, dtype=bool)
-        if any(name not in cells for name in self.columns):
-            return broken
+        if not cells.columns.keys() >= set(self.columns):
+            return np.zeros(cells.n_rows, dtype=bool)
+        if self.kind in ("key", "dependency"):
+            rows, known = (list(zip(*map(each.write, self.columns), strict=True))
+                           for each in (cells, others or cells))  # fmt: skip
+            alike, own = Counter(known), int(others is not None)
+            if self.kind == "key":
+                return np.array([row[0] != "" and alike[row] + own > 1 for row in rows])
+            beside = Counter(row[0] for row in known if all(row))
+            return np.array([all(row) and 2 * (alike[row] + own) <= beside[row[0]] + own
+                             for row in rows])  # fmt: skip
         if self.kind == "values":
             written = cells.write(self.columns[0])
-            return np.array([bool(text) and text not in self.values for text in written])
-        if self.kind == "key":
-            levels = cells.levels(self.columns[0])
-            return (levels >= 0) & (np.bincount(levels + 1)[levels + 1] > 1)
-        if self.kind == "dependency":
-            return _find_minorities(*(cells.levels(name) for name in self.columns))
+            return np.array([text not in (*self.values, "") for text in written])
         first, last = (cells.numbers(name) for name in (self.columns[0], self.columns[-1]))
         if first is None or last is None:
-            return broken
+            return np.zeros(cells.n_rows, dtype=bool)
         with np.errstate(invalid="ignore"):
             if self.kind in ORDERS:
                 return np.asarray(first > last)
             return np.asarray(first < 0 if self.kind == "not negative" else first > 0)
-
-    def find_broken_beside(self, cells: "DomainCells", others: "DomainCells") -> BoolArray:
-        """Return which rows break the rule, each by itself among other rows."""
-        if self.kind not in ("key", "dependency"):
-            return self.find_broken(cells)
-        written, known = (list(zip(*map(each.write, self.columns), strict=True))
-                          for each in (cells, others))  # fmt: skip
-        if self.kind == "key":
-            taken = set(known)
-            return np.array([bool(row[0]) and row in taken for row in written])
-        counts = Counter(row for row in known if all(row))
-        usual = {first: second for (first, second), _ in reversed(counts.most_common())}
-        return np.array([all(row) and usual.get(row[0], row[1]) != row[1] for row in written])
 
 
 def _join_values(values: Sequence[str]) -> str:
@@ -141,42 +131,24 @@ def _join_values(values: Sequence[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _find_minorities(first: IntArray, second: IntArray) -> BoolArray:
-    """Return the rows whose second level is not that of most rows with the same first one."""
-    known = np.flatnonzero((first >= 0) & (second >= 0))
-    broken = np.zeros(len(first), dtype=bool)
-    pairs, which, counts = np.unique(
-        np.stack([first[known], second[known]]), axis=1, return_inverse=True, return_counts=True
-    )
-    n_beside = np.bincount(pairs[0], weights=counts)[pairs[0]] if len(known) else counts
-    broken[known] = (2 * counts <= n_beside)[which.ravel()]
-    return broken
-
-
 def write_domains(domains: Sequence[Domain], first: int | None = None) -> list[str]:
     """Return what holds in every row as a line; with their numbers, if the first one is given."""
-    if not domains:
-        return []
     if first is not None:
         said = [f"[{k}] {each}" for k, each in enumerate(domains, first)]
-        return [f"In every row: {'; '.join(said)}."]
-    # What is the same of several columns is said once.
-    bounds: dict[str, list[str]] = {}
-    sources: dict[str, list[str]] = {}
-    for each in domains:
-        if each.kind == "dependency":
-            sources.setdefault(each.columns[0], []).append(plain_symbol(each.columns[1]))
-        else:
-            bounds.setdefault(each.predicate, []).append(plain_symbol(each.columns[0]))
-    said = [
-        f"{join(names, MOST_NAMED)} {what.replace('is ', 'are ', 1) if names[1:] else what}"
-        for what, names in bounds.items()
-    ]
-    said += [
-        f"{plain_symbol(source)} determines {join(names, MOST_NAMED)}"
-        for source, names in sources.items()
-    ]
-    return [f"In every row: {'; '.join(said)}."]
+    else:  # what is the same of several columns is said once
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for each in domains:
+            name, what = plain_symbol(each.columns[0]), each.predicate
+            if each.kind == "dependency":
+                grouped.setdefault((f"{name} determines ", ""), []).append(what.split(" ", 1)[1])
+            else:
+                grouped.setdefault(("", f" {what}"), []).append(name)
+        said = [
+            f"{start}{join(names, MOST_NAMED)}"
+            f"{end.replace(' is ', ' are ', 1) if names[1:] else end}"
+            for (start, end), names in grouped.items()
+        ]
+    return [f"In every row: {'; '.join(said)}."] if said else []
 
 
 # --- Cells ----------------------------------------------------------------------------------------
@@ -202,40 +174,25 @@ class DomainCells:
         columns = {name: each[rows] for name, each in self.columns.items()}
         return DomainCells(len(rows), columns)
 
-    def find_known(self, names: Sequence[str]) -> BoolArray:
-        """Return the rows that have cells in all of some columns."""
-        return np.asarray(np.all([self.levels(name) >= 0 for name in names], axis=0))
-
     def find_sound(
         self, domains: Sequence[Domain], tried: list[tuple[int, Fix]], others: IntArray
     ) -> BoolArray:
         """Return which fixes, each of a cell of a row, keep all rules beside the other rows."""
         changed = self.take([row for row, _ in tried])
         for i, (_, fix) in enumerate(tried):
-            if fix.column in changed:
+            if fix.column in changed.columns:
                 changed.columns[fix.column][i] = fix.fix
         beside = self.take(others.tolist())
-        broken = [each.find_broken_beside(changed, beside) for each in domains]
+        broken = [each.find_broken(changed, beside) for each in domains]
         return np.asarray(~np.any(broken, axis=0))
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.columns
 
     def is_text(self, name: str) -> bool:
         """Say whether a column holds texts or dates."""
         return self.columns[name].dtype.kind != "f"
 
-    def is_iso(self, name: str) -> bool:
-        """Say whether dates are written like 2024-12-31, so that letters order them."""
-        return next(filter(None, self.write(name)), "")[4:5] == "-"
-
     def is_code(self, name: str) -> bool:
         """Say whether a column holds texts or whole numbers."""
-        cells = self.columns[name]
-        if self.is_text(name):
-            return True
-        known = cells[np.isfinite(cells)]
-        return bool(len(known)) and bool((known == np.round(known)).all())
+        return self.is_text(name) or bool(whole_columns(self.columns[name][:, None])[0])
 
     def numbers(self, name: str) -> FloatArray | None:
         """Return numbers in the order of the cells, NaN where there is none; None for texts."""
@@ -247,15 +204,15 @@ class DomainCells:
     def levels(self, name: str) -> IntArray:
         """Return the number of the value of each cell, -1 where it is blank."""
         if name not in self._levels:
+            cells = self.columns[name]
+            codes: dict[str, int] = {"": -1}
             if self.is_text(name):
-                codes: dict[str, int] = {"": -1}
-                texts = write_cells(self.columns[name])
+                texts = write_cells(cells)
                 levels = np.array([codes.setdefault(each, len(codes) - 1) for each in texts])
             else:
-                cells = self.columns[name]
                 levels = np.unique(cells, return_inverse=True)[1].ravel()
-                levels = np.where(np.isfinite(cells), levels, -1)
-            self._levels[name] = np.asarray(levels, dtype=np.intp)
+                levels[~np.isfinite(cells)] = -1
+            self._levels[name] = levels
         return self._levels[name]
 
     def count_values(self, name: str) -> int:
@@ -271,13 +228,17 @@ class DomainCells:
 
 
 def find_domains(
-    cells: DomainCells, laws: Sequence[Law] = (), derived: Sequence[DerivedColumn] = ()
+    cells: DomainCells,
+    laws: Sequence[Law],
+    derived: Sequence[DerivedColumn],
+    dimensions: Mapping[str, Dimension | None],
 ) -> tuple[Domain, ...]:
     """Return what holds in every row besides laws, and does not follow from them.
 
-    The laws also speak about columns that are ``derived`` from others.
+    The laws also speak about columns that are ``derived`` from others. Units may tell what the
+    numbers of a column measure.
     """
-    search = _Search(cells, laws, derived)
+    search = _Search(cells, laws, derived, dimensions)
     codes, keys = list(search.list_codes()), list(search.list_keys())
     orders = _leave_out_implied(list(search.list_orders()))
     return (
@@ -310,17 +271,10 @@ def _leave_out_implied(found: list[Domain]) -> list[Domain]:
     return [each for each in found if not is_implied(*each.columns)]
 
 
-class _Expected(NamedTuple):
-    """What numbers are expected from those of the row before, and how far below they may be."""
+def _measure_chance(x: FloatArray, bound: FloatArray) -> float:
+    """Return -log₂ of the probability that numbers keep a lower bound; infinity if all are alike.
 
-    values: FloatArray
-    spread: float
-
-
-def _expect(x: FloatArray) -> _Expected:
-    """Return what is expected of each number but the first one.
-
-    The spread is that of the lower half, which bounds are about.
+    Each is normal around what the one before tells, with the spread of the lower half.
     """
     middle = float(np.median(x))
     ranks = np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(float)
@@ -330,15 +284,17 @@ def _expect(x: FloatArray) -> _Expected:
     expected = middle + share * (x[:-1] - middle)
     off = x[1:] - expected
     centre = float(np.median(off))
-    return _Expected(expected + centre, centre - float(np.quantile(off, LOWER)))
+    spread = centre - float(np.quantile(off, LOWER))
+    if spread <= 0:
+        return math.inf
+    return -float(log_ndtr((expected + centre - bound[1:]) / spread).sum()) / math.log(2)
 
 
 def _measure_bound(x: FloatArray) -> float:
     """Return the bits that numbers save which are known not to be negative.
 
-    That is -log₂ of the probability that none of them is: each is normal around what is expected
-    from the one before, and rounded if all are whole. Zeros that are more than half of the numbers
-    say nothing; then every stretch of others is positive with a probability of one half.
+    Whole numbers are rounded. Zeros that are more than half of the numbers say nothing; then every
+    stretch of others is positive with a probability of one half.
     """
     x = x[:MOST_ROWS]
     if len(x) < 2:
@@ -346,11 +302,9 @@ def _measure_bound(x: FloatArray) -> float:
     if np.median(x) == 0:
         others = x > 0
         return float(others[0]) + float((others[1:] & ~others[:-1]).sum())
-    expected = _expect(x)
-    if expected.spread <= 0:
-        return 0.0
     unit = float((x == np.round(x)).all())
-    return -float(log_ndtr((expected.values + unit / 2) / expected.spread).sum()) / math.log(2)
+    bits = _measure_chance(x, np.full(len(x), -unit / 2))
+    return bits if bits < math.inf else 0.0
 
 
 def _is_beyond(x: FloatArray) -> bool:
@@ -366,9 +320,13 @@ class _Search:
     """The search for rules of each kind; ``choices`` are bits that name one among so many."""
 
     def __init__(
-        self, cells: DomainCells, laws: Sequence[Law], derived: Sequence[DerivedColumn]
+        self,
+        cells: DomainCells,
+        laws: Sequence[Law],
+        derived: Sequence[DerivedColumn],
+        dimensions: Mapping[str, Dimension | None],
     ) -> None:
-        self.cells = cells
+        self.cells, self.dimensions = cells, dimensions
         #: Functions of cells of the same row.
         self.functions = {each.name: each for each in derived if not each.is_of_other_row}
         self.laws = [law for law in laws if law.where is None]
@@ -378,11 +336,6 @@ class _Search:
     def codes(self) -> list[str]:
         """Columns of texts and of whole numbers."""
         return [name for name in self.names if self.cells.is_code(name)]
-
-    def _is_repeated(self, name: str) -> bool:
-        """Say whether most numbers of a column are there more than once."""
-        start = self.cells.columns[name][:MOST_ROWS]
-        return 2 * len(np.unique(start)) <= len(start)
 
     def _judge(self, domain: Domain, bits: float, n_choices: int) -> Iterator[Domain]:
         """Yield a rule with its bits, if these are enough to name it among others and to hold."""
@@ -399,32 +352,27 @@ class _Search:
                 return True
         return False
 
-    # --- Bounds -----------------------------------------------------------------------------------
-
     def list_orders(self) -> Iterator[Domain]:
         """Yield pairs of columns, one of which is never larger than the other."""
         for is_date in (False, True):
-            columns = {
+            every = {
                 name: numbers
                 for name in self.names
                 if self.cells.is_text(name) is is_date
                 and (numbers := self.cells.numbers(name)) is not None
             }
-            names = list(columns)
-            if len(names) < 2:
-                continue
-            values = np.column_stack([columns[name] for name in names])
-            for i, j in _list_ordered(values):
-                if self._is_told({names[i], names[j]}):
+            names, n_choices = list(every), len(every) * (len(every) - 1)
+            for i, j in _list_ordered(np.column_stack([*every.values()])) if n_choices else ():
+                pair = names[i], names[j]
+                measured = {self.dimensions.get(name) for name in pair} - {None}
+                if self._is_told({*pair}) or len(measured) > 1:
                     continue
-                known = np.isfinite(values[:, i]) & np.isfinite(values[:, j])
-                low, high = values[known, i], values[known, j]
-                bits = _measure_order(low, high)
-                kind: Kind = "order"
-                if is_date and not all(self.cells.is_iso(names[k]) for k in (i, j)):
-                    kind = "order of dates"
-                domain = Domain(kind, (names[i], names[j]))
-                yield from self._judge(domain, bits, len(names) * (len(names) - 1))
+                low, high = every[pair[0]], every[pair[1]]
+                known = np.isfinite(low) & np.isfinite(high)
+                bits = _measure_order(low[known], high[known])
+                is_iso = all(self.cells.write(name)[0][4:5] in ("-", "") for name in pair)
+                kind: Kind = "order of dates" if is_date and not is_iso else "order"
+                yield from self._judge(Domain(kind, pair), bits, n_choices)
 
     def list_signs(self, orders: Sequence[Domain], others: set[str]) -> Iterator[Domain]:
         """Yield columns that never change their sign, unless others tell that already."""
@@ -451,15 +399,11 @@ class _Search:
             if function.is_never_negative or least.issuperset(function.sources):
                 least.add(name)
         for name, each in found.items():
-            is_above = any(
+            is_told = any(_tells_sign(law, name, least) for law in self.laws) or any(
                 order.columns[1] == name and order.columns[0] in found for order in orders
             )
-            if each.kind == "not positive" or not (
-                is_above or any(_tells_sign(law, name, least) for law in self.laws)
-            ):
+            if each.kind == "not positive" or not is_told:
                 yield each
-
-    # --- Values -----------------------------------------------------------------------------------
 
     def list_codes(self) -> Iterator[Domain]:
         """Yield columns that have few values, and in which a further one would have been seen."""
@@ -502,7 +446,10 @@ class _Search:
 
     def list_dependencies(self) -> Iterator[Domain]:
         """Yield pairs of columns, the first of which determines the second."""
-        repeated = [name for name in self.names if name in self.codes or self._is_repeated(name)]
+        # Of other numbers, those that are mostly there more than once.
+        most = min(MOST_ROWS, self.cells.n_rows)
+        repeated = [name for name in self.names if name in self.codes
+                    or 2 * len(np.unique(self.cells.columns[name][:most])) <= most]  # fmt: skip
         known = {name: self.cells.levels(name) for name in repeated}
         n_values = {name: self.cells.count_values(name) for name in repeated}
         sources = [name for name in self.codes if 1 < n_values[name] < self.cells.n_rows]
@@ -511,14 +458,13 @@ class _Search:
             for name in repeated:
                 if name == source or not 1 < n_values[name] <= n_values[source]:
                     continue
-                first, second = known[source], known[name]
-                if any(set(law.columns) <= {source, name} for law in self.laws) or not (
-                    _is_dependent(first[:MOST_ROWS], second[:MOST_ROWS])
-                    and _is_dependent(first, second)
-                ):
+                if any(set(law.columns) <= {source, name} for law in self.laws):
                     continue
-                domain = Domain("dependency", (source, name))
-                yield from self._judge(domain, _measure_dependency(first, second), n_choices)
+                for part in (slice(MOST_ROWS), slice(None)):  # the first rows mostly refute it
+                    bits = _measure_dependency(known[source][part], known[name][part])
+                    if not bits:
+                        break
+                yield from self._judge(Domain("dependency", (source, name)), bits, n_choices)
 
 
 def _extrapolate(counts: FloatArray) -> float:
@@ -531,7 +477,8 @@ def _extrapolate(counts: FloatArray) -> float:
 
 def _list_ordered(values: FloatArray) -> Iterator[tuple[int, int]]:
     """Yield pairs of columns of which the first is never larger, and their ranges overlap."""
-    low, high = (bound(values, axis=0) for bound in (np.nanmin, np.nanmax))
+    low = np.where(np.isnan(values), np.inf, values).min(axis=0)
+    high = np.where(np.isnan(values), -np.inf, values).max(axis=0)
     start = values[: math.isqrt(len(values)) + 1]
     for i in range(values.shape[1]):
         with np.errstate(invalid="ignore"):
@@ -550,10 +497,7 @@ def _measure_order(low: FloatArray, high: FloatArray) -> float:
         return 0.0
     above = n_rows - np.searchsorted(np.sort(high), low, side="left")
     by_chance = -float(np.log2(above / n_rows).sum())
-    expected = _expect(high)
-    if expected.spread > 0:
-        told = log_ndtr((expected.values - low[1:]) / expected.spread)
-        by_chance = min(by_chance, -float(told.sum()) / math.log(2))
+    by_chance = min(by_chance, _measure_chance(high, low))
     return by_chance if _is_beyond(gaps) else min(by_chance, _measure_bound(gaps))
 
 
@@ -585,24 +529,17 @@ def _measure_key(texts: list[str]) -> float:
     return float(n_pairs * 2.0**log_same / math.log(2))
 
 
-def _is_dependent(first: IntArray, second: IntArray) -> bool:
-    """Say whether levels determine others; blanks do not count."""
-    known = (first >= 0) & (second >= 0)
-    first, second = first[known], second[known]
-    beside = np.empty(int(first.max(initial=-1)) + 1, dtype=np.intp)
-    beside[first] = second
-    return bool((beside[first] == second).all())
-
-
 def _measure_dependency(first: IntArray, second: IntArray) -> float:
-    """Return the bits that a column saves which another one determines.
+    """Return the bits that a column saves which another one determines; 0 if it does not.
 
     They are saved in rows whose first value is there above. Without the rule, a cell is that of the
     row before, or any other.
     """
     known = (first >= 0) & (second >= 0)
     first, second = first[known], second[known]
-    if len(first) < 2:
+    beside = np.empty(int(first.max(initial=-1)) + 1, dtype=np.intp)
+    beside[first] = second
+    if len(first) < 2 or (beside[first] != second).any():
         return 0.0
     frequency = np.bincount(second) / len(second)
     by_chance = float(frequency @ frequency)

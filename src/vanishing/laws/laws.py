@@ -13,6 +13,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.data.source import get_columns, have_lost_digits, is_lazy
+from vanishing.data.units import measure_unit, read_unit
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
@@ -76,6 +77,8 @@ class Laws(Equations):
         Rows that are sums of others; they are kept out of the equations.
     domains : tuple of Domain
         What else holds in every row and would hardly by chance, such as ``start <= end``.
+    column_units : tuple of str
+        What the columns are measured in, as headers or a row below them say it; "" if they do not.
     threshold : float, optional
         Standard deviations by which a sound row may be off a law with noise. By default so many
         that one row in 200 is off some law by more.
@@ -95,6 +98,7 @@ class Laws(Equations):
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
     totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
     domains: tuple[Domain, ...] = field(default=(), kw_only=True)
+    column_units: tuple[str, ...] = field(default=(), kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
@@ -203,7 +207,7 @@ class Laws(Equations):
     ) -> Check:
         """Add the rows that break domains, and leave out fixes that would break one."""
         cells = DomainCells.of(table)
-        domains = [each for each in self.domains if all(name in cells for name in each.columns)]
+        domains = [each for each in self.domains if cells.columns.keys() >= set(each.columns)]
         if not domains:
             return found
         rows, unchecked = found.rows, np.zeros(found.n_rows, dtype=bool)
@@ -213,7 +217,7 @@ class Laws(Equations):
                 broken = each.find_broken(cells)
                 broken[totals] = False
                 rows = add_broken(rows, np.flatnonzero(broken), number, row_names)
-                unchecked &= ~cells.find_known(each.columns)
+                unchecked &= np.any([cells.levels(name) < 0 for name in each.columns], axis=0)
         sound = np.setdiff1d(np.arange(found.n_rows), [each.row for each in rows])
         rows = rule_out(rows, lambda tried: cells.find_sound(domains, tried, sound))
         rows.sort(key=lambda each: each.row)
@@ -624,12 +628,19 @@ def discover(
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
-    domains = find_domains(DomainCells.of(table), found.equations, found.derived)
-    found = replace(found, domains=domains)
+    units = read_units(table)
+    dimensions = dict(zip(table.shown_names, map(measure_unit, units), strict=True))
+    domains = find_domains(DomainCells.of(table), found.equations, found.derived, dimensions)
+    found = replace(found, domains=domains, column_units=units)
     if not totals.rows:
         return found
     equations = [replace(law, rows=details[law.rows]) for law in found]
     return replace(found, equations=tuple(equations), totals=totals.rows)
+
+
+def read_units(table: Table) -> tuple[str, ...]:
+    """Return the units of the columns of numbers, "" where the table does not say them."""
+    return tuple(table.units.get(name) or read_unit(name) for name in table.shown_names)
 
 
 def _sum_bits(laws: Laws) -> float:
@@ -822,6 +833,9 @@ class _Search:
         self.places = [*range(len(names)), *(names.index(each.sources[0]) for each in columns)]
         self.names = (*names, *(each.name for each in columns))
         self.spreads = self.spreads[self.places]
+        dimensions = list(map(measure_unit, read_units(self.table)))
+        #: What the units of the columns measure, None where they are not known.
+        self.dimensions = [dimensions[j] for j in self.places]
         #: What may tell which rows a law speaks of.
         self.conditions: dict[str, ConditionCells] = dict(self.table.texts) | dict(
             zip(names, self.table.values.T, strict=True)
@@ -860,6 +874,7 @@ class _Search:
             deadline=self.deadline,
             callback=lambda n_laws, share: self._report(len(laws) + n_laws, share),
             derived=self.derivation.indices,
+            dimensions=self.dimensions,
             hidden=self.derivation.functions,
             proposed=self.derivation.candidates,
             divide=divide,

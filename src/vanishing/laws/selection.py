@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.units import Dimension
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
@@ -431,6 +432,7 @@ def select_laws(
     deadline: float,
     callback: Callable[[int, float], object],
     derived: frozenset[int] = frozenset(),
+    dimensions: Sequence[Dimension | None] = (),
     hidden: frozenset[int] = frozenset(),
     proposed: Sequence[Candidate] = (),
     divide: Callable[[Selection, IntArray | None], object] | None = None,
@@ -438,18 +440,19 @@ def select_laws(
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
     The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
-    of laws and the share of the search that is done. Some columns may be ``derived`` from others,
+    of laws and the share of the search that is done. ``dimensions`` are what the units of columns
+    measure, None if unknown. Some columns may be ``derived`` from others,
     and equations be ``proposed`` already; only these speak of columns that are ``hidden``. Between
     the laws without noise and those with noise, ``divide`` is called with what is selected and the
     rows that laws are looked for in: it may add laws of parts of the rows. At the end it is called
     with None for the rows: then, nothing else tells the parts.
     """
     rng = np.random.default_rng(seed)
-    everything = Cells(values, noise=noise, derived=derived)
+    everything = Cells(values, noise=noise, derived=derived, dimensions=dimensions)
     cells, drawn = everything, np.arange(len(values))
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
-        cells = Cells(values[drawn], everything.resolution, noise, derived)
+        cells = Cells(values[drawn], everything.resolution, noise, derived, dimensions)
     n_columns = len(cells.varying)
     selection = Selection(cells)
     if n_columns < 2:

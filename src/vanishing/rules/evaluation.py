@@ -8,7 +8,7 @@ false, so that a rule that needs it is broken.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from vanishing.equations.text import printable
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys
 from vanishing.laws.domains import Domain, DomainCells
 from vanishing.rules.expression import (
+    AcrossRows,
     And,
     Column,
     Comparison,
     Condition,
-    Determines,
     Expression,
     Function,
     IsIn,
@@ -39,7 +39,6 @@ from vanishing.rules.expression import (
     Sum,
     Text,
     Totals,
-    Unique,
 )
 
 
@@ -226,12 +225,11 @@ def _compute_and(node: And | Or, columns: Columns) -> Cells:
     return Cells(decided == deciding, decided | _all_known(parts))
 
 
-def _compute_domain(node: Unique | Determines, columns: Columns) -> Cells:
-    parts = [columns.get(name) for name in node.columns]
+def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
     every = {**columns.texts, **columns.numbers}
-    cells = DomainCells(columns.n_rows, {name: every[name] for name in node.columns})
-    kind: Literal["key", "dependency"] = "key" if isinstance(node, Unique) else "dependency"
-    return Cells(~Domain(kind, node.columns).find_broken(cells), _all_known(parts))
+    cells = DomainCells(columns.n_rows, {name: every[name] for name in node.names})
+    domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
+    return Cells(~domain.find_broken(cells), _all_known([columns.get(name) for name in node.names]))
 
 
 def _refuse_totals(node: Totals, columns: Columns) -> Cells:
@@ -262,6 +260,5 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
         compute(node.operand, columns)
     ),
     Totals: _refuse_totals,
-    Unique: _compute_domain,
-    Determines: _compute_domain,
+    AcrossRows: _compute_across,
 }

@@ -88,10 +88,8 @@ class Expression:
             elif isinstance(node, Previous):
                 found += [node.column, *(name for name, _ in node.by)]
                 found += [node.order] if node.order else []
-            elif isinstance(node, Totals):
+            elif isinstance(node, (Totals, AcrossRows)):
                 found += node.names
-            elif isinstance(node, (Unique, Determines)):
-                found += [node.name] if isinstance(node, Unique) else [node.name, node.other]
         return tuple(dict.fromkeys(found))
 
 
@@ -280,21 +278,11 @@ class Totals(Condition):
 
 
 @dataclass(frozen=True, repr=False)
-class Unique(Condition):
-    """No other row has the same cell in a column; not decided row by row."""
+class AcrossRows(Condition):
+    """Cells are "unique", or rows that agree in one column agree in another: it "determines" it."""
 
-    name: str
-
-
-@dataclass(frozen=True, repr=False)
-class Determines(Condition):
-    """Rows that agree in a column agree in another one; not decided row by row.
-
-    Rows that differ from most of those that they agree with in the first one break it.
-    """
-
-    name: str
-    other: str
+    kind: str
+    names: tuple[str, ...]
 
 
 def _is_digits(node: Expression) -> bool:
@@ -435,8 +423,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Or: lambda node: " or ".join(write(each, _RANKS[And]) for each in node.operands),
     Not: _write_not,
     Totals: lambda node: f"totals({', '.join(map(write_name, node.names))})",
-    Unique: lambda node: f"unique({write_name(node.name)})",
-    Determines: lambda node: f"determines({write_name(node.name)}, {write_name(node.other)})",
+    AcrossRows: lambda node: f"{node.kind}({', '.join(map(write_name, node.names))})",
 }
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -572,10 +559,8 @@ def _call(parts: list[Any]) -> Expression:
     names = [each.name for each in arguments if isinstance(each, Column)]
     if name == "totals" and len(names) == len(given):
         return Totals(tuple(names))
-    if name == "unique" and len(names) == len(given) == 1:
-        return Unique(*names)
-    if name == "determines" and len(names) == len(given) == 2:
-        return Determines(*names)
+    if len(names) == len(given) == {"unique": 1, "determines": 2}.get(name):
+        return AcrossRows(name, tuple(names))
     if name in PARTS and len(names) == len(given) == 1:
         return _Part(name, *names)
     if name in ("previous", "next"):

@@ -10,23 +10,20 @@ from vanishing.arrays.namespace import lazy
 from vanishing.laws.law import Law
 from vanishing.laws.search import order_terms
 from vanishing.rules.expression import (
+    AcrossRows,
     Column,
     Comparison,
     Condition,
-    Determines,
     Expression,
     Function,
     IsIn,
     Previous,
     RuleError,
     Totals,
-    Unique,
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
-Kind = Literal[
-    "law", "chain", "total", "key", "dependency", "condition", "domain", "inequality", "other"
-]
+Kind = Literal["law", "chain", "total", "across", "condition", "domain", "inequality", "other"]
 
 
 @dataclass(frozen=True)
@@ -143,8 +140,8 @@ class Rule:
         nodes = {type(node) for node in self.expression.walk()}
         if Totals in nodes or Previous in nodes:
             return "total" if Totals in nodes else "chain"
-        if Unique in nodes or Determines in nodes:
-            return "key" if Unique in nodes else "dependency"
+        if AcrossRows in nodes:
+            return "across"
         if self.where is not None:
             return "condition"
         if isinstance(self.expression, Comparison):
@@ -154,7 +151,7 @@ class Rule:
     @property
     def needs_other_rows(self) -> bool:
         """Whether other rows decide, too, if a row keeps the rule."""
-        return self.kind in ("total", "chain", "key", "dependency")
+        return self.kind in ("total", "chain", "across")
 
     @lazy
     def terms(self) -> list[Term] | None:

@@ -19,11 +19,11 @@ from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
+    AcrossRows,
     And,
     Column,
     Comparison,
     Condition,
-    Determines,
     Expression,
     Function,
     IsIn,
@@ -34,7 +34,6 @@ from vanishing.rules.expression import (
     Sum,
     Text,
     Totals,
-    Unique,
     make_number,
     write_name,
 )
@@ -450,9 +449,9 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
         is_number = column.name in laws.names
         expression = IsIn(column, tuple(_write_value(each, is_number) for each in domain.values))
     elif domain.kind == "key":
-        expression = Unique(column.name)
+        expression = AcrossRows("unique", domain.columns)
     elif domain.kind == "dependency":
-        expression = Determines(column.name, other.name)
+        expression = AcrossRows("determines", domain.columns)
     else:
         bound = other if domain.kind == "order" else Number(0.0)
         expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)

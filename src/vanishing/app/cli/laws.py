@@ -654,16 +654,8 @@ def _laws_record(found: Any) -> dict[str, Any]:
             }
             for each in getattr(found, "totals", ())
         ],
-        "domains": [
-            {
-                "text": str(each),
-                "kind": each.kind,
-                "columns": list(each.columns),
-                "values": list(each.values),
-                "bits": each.bits,
-            }
-            for each in getattr(found, "domains", ())
-        ],
+        "domains": [asdict(each) | {"text": str(each)} for each in getattr(found, "domains", ())],
+        "units": dict(zip(found.names, getattr(found, "column_units", ()), strict=False)),
         "notes": list(found.notes),
     }
 
