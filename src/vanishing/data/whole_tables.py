@@ -39,6 +39,7 @@ from vanishing.data.excel_files import list_sheets, read_sheet
 from vanishing.data.excel_formulas import Book, read_formulas
 from vanishing.data.frames import ColumnFile
 from vanishing.data.queries import find_query
+from vanishing.data.units import measure_unit
 from vanishing.data.written_numbers import is_number
 from vanishing.polynomials.monomials import variable_names
 
@@ -304,6 +305,8 @@ class Table:
         1 by default.
     in_order : bool
         False for rows that were drawn at random.
+    units : mapping of str to str
+        Units of columns that stood in a row of their own, below the header.
     """
 
     values: FloatArray
@@ -322,6 +325,7 @@ class Table:
     columns: tuple[str, ...] = ()
     sample_weight: Any = None
     in_order: bool = True
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -550,7 +554,7 @@ def make_table(
     """Read columns of a table by their places."""
     values, shown = opened.numbers(wanted), opened.shown_names
     kept = {each.name for each in set_aside}
-    return Table(
+    table = Table(
         values,
         tuple(shown[j] for j in wanted) if is_named else None,
         opened.row_ids if row_ids is None else opened.texts(row_ids),
@@ -564,6 +568,21 @@ def make_table(
         texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},
         columns=shown,
     )
+    return _take_units(table)
+
+
+def _take_units(table: Table) -> Table:
+    """Return a table without its first row, if that holds the units of the columns."""
+    texts = {name: text.strip() for (row, name), text in table.stray_texts.items() if row == 0}
+    if not texts or any(measure_unit(text) is None for text in texts.values()):
+        return table
+    if len(table) < 2 or np.isfinite(table.values[0]).any():
+        return table
+    first = table.rows[0]
+    strays = tuple(each for each in table.strays if each.row != first)
+    said = ", ".join(f"{name} in {text}" for name, text in texts.items())
+    kept = replace(table.keep(np.arange(1, len(table))), strays=strays, units=texts)
+    return kept.tell(f"row {first} holds units: {said}")
 
 
 def no_numbers(where: str, set_aside: Sequence[SetAside]) -> TableError:

@@ -47,7 +47,7 @@ _CODES = (
     "US$|R$|A$|C$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR"
     "|kr|zł|Kč|Rs"
 ).replace("$", r"\$")
-_CURRENCY = re.compile(rf"[{_SIGNS}]|{_CODES}")
+CURRENCY = re.compile(rf"[{_SIGNS}]|{_CODES}")
 _MINUS = "\\-\u2212\u2013"
 #: What spreadsheets show for zero.
 _DASH = re.compile(
@@ -84,7 +84,7 @@ class NumberFormat(NamedTuple):
     @property
     def is_of_accounts(self) -> bool:
         """Whether numbers are written as in accounts, where a dash is zero."""
-        return bool(self.thousands or self.brackets or _CURRENCY.fullmatch(self.unit))
+        return bool(self.thousands or self.brackets or CURRENCY.fullmatch(self.unit))
 
     def read(self, cell: str) -> float | None:
         """Return the number in a cell, NaN if it is missing, None if there is none."""
@@ -97,7 +97,7 @@ class NumberFormat(NamedTuple):
         if found is None:
             return None
         digits, unit = found
-        if unit != self.unit and (unit or not _CURRENCY.fullmatch(self.unit)):
+        if unit != self.unit and (unit or not CURRENCY.fullmatch(self.unit)):
             return None
         if not _pattern(self.decimal, self.thousands).fullmatch(digits):
             return None
@@ -348,7 +348,7 @@ def guess_format(
         if each:  # without a currency, a dash may have any unit
             units[each] += form.number
     unit = units.most_common(1)[0][0]
-    currencies = [each for each in units if _CURRENCY.fullmatch(each)]
+    currencies = [each for each in units if CURRENCY.fullmatch(each)]
     if not unit and len(currencies) == 1:
         unit = currencies[0]
     best, most = None, 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.conditions import Condition
 from vanishing.laws.derived import DerivedColumn
+from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 from vanishing.lazy_names import import_when_used
@@ -23,6 +24,7 @@ __all__ = [
     "Check",
     "Condition",
     "DerivedColumn",
+    "Domain",
     "Fix",
     "FormulaCell",
     "FormulaCheck",

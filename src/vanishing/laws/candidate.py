@@ -5,6 +5,7 @@ its coefficients, either as numbers that people use or with the digits that the 
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -170,6 +171,21 @@ def measure_structure(candidate: Candidate, n_columns: int) -> float:
     # Of equations that are alike, the one whose columns stand together comes first.
     together = SAME_NUMBER * (columns[-1] - columns[0])
     return bits + n_terms + degree + math.log2(len(columns)) + together
+
+
+def count_dimensions(candidate: Candidate, cells: Cells) -> int:
+    """Return how many things terms measure whose units are known; numbers may have any unit."""
+    found = set()
+    for term in candidate.terms if cells.dimensions and not candidate.has_logs else ():
+        powers: Counter[str] = Counter()
+        factors = [(cells.dimensions[j], power) for j, power in term]
+        if not factors or any(dimension is None for dimension, _ in factors):
+            continue
+        for dimension, power in factors:
+            for name, exponent in dimension or ():
+                powers[name] += exponent * power
+        found.add(frozenset((name, power) for name, power in powers.items() if power))
+    return len(found)
 
 
 def measure_length(candidate: Candidate, n_columns: int, n_rows: int) -> float:

@@ -12,12 +12,13 @@ and the weight w of the largest likelihood. The floor keeps one exact law of lon
 outweighing everything else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.units import Dimension
 from vanishing.levels import ROUNDING
 
 #: A cell is worth at most 30 bits: nine digits, more than people read.
@@ -33,7 +34,8 @@ class Cells:
 
     ``resolution`` holds the units of the last digits of the columns, by default those of
     ``values``, and ``noise`` their standard deviations, if these are known. ``derived`` columns are
-    computed from others, such as the previous balance. ``varying`` columns have more than one
+    computed from others, such as the previous balance, and ``dimensions`` what the units of the
+    columns measure, None where they are not known. ``varying`` columns have more than one
     value; ``log_alone`` is log₂ p₀ of each cell, 0 where it is blank.
     """
 
@@ -43,8 +45,10 @@ class Cells:
         resolution: FloatArray | None = None,
         noise: FloatArray | None = None,
         derived: frozenset[int] = frozenset(),
+        dimensions: Sequence[Dimension | None] = (),
     ) -> None:
         self.values = values
+        self.dimensions = dimensions
         self.noise = noise
         self.derived = derived
         self.present: BoolArray = np.isfinite(values)

@@ -11,7 +11,7 @@ no cell explains the row, pairs of cells are tried.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import chain, combinations, groupby, islice, product
+from itertools import chain, combinations, compress, groupby, islice, product
 from os.path import commonprefix
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -469,6 +469,39 @@ class Check:
             items = "".join(f"<{tag}>{escape(line.strip())}</{tag}>" for line in lines)
             html += f"<ul>{items}</ul>" if is_row else items
         return html
+
+
+def add_broken(
+    rows: list[BrokenRow], broken: IntArray, rule: int, row_names: Sequence[Any]
+) -> list[BrokenRow]:
+    """Add a rule to the rows that break it."""
+    left = set(broken.tolist())
+    added = []
+    for each in rows:
+        if each.row in left and not each.is_missing:
+            left.remove(each.row)
+            each = replace(each, laws=tuple(sorted({*each.laws, rule})))
+        added.append(each)
+    for row in sorted(left):
+        added.append(BrokenRow(row, row_names[row], (rule,), (), is_searched=False))
+    return added
+
+
+def rule_out(
+    rows: list[BrokenRow], find_sound: Callable[[list[tuple[int, Fix]]], BoolArray]
+) -> list[BrokenRow]:
+    """Leave out fixes of single cells that break other rules, where others do not."""
+    tried = [(i, fix) for i, each in enumerate(rows) if each.alternatives
+             for fix in (*each.fixes, *each.alternatives)]  # fmt: skip
+    is_sound = find_sound([(rows[i].row, fix) for i, fix in tried]) if tried else np.empty(0)
+    left = list(rows)
+    for i, pairs in groupby(compress(tried, is_sound.tolist()), key=lambda pair: pair[0]):
+        fixes = [fix for _, fix in pairs]
+        total = sum(fix.probability for fix in fixes)
+        if len(fixes) <= len(rows[i].alternatives) and total:
+            fixes = [replace(fix, probability=fix.probability / total) for fix in fixes]
+            left[i] = replace(rows[i], fixes=(fixes[0],), alternatives=tuple(fixes[1:]))
+    return left
 
 
 def _say_sums(found: BrokenRow) -> str:

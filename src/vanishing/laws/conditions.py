@@ -70,8 +70,8 @@ class Condition:
         bool array of shape (n_rows,)
         """
         if self.values:
-            return np.isin(_write_values(cells, self.part), self.values)
-        numbers = _measure(cells)
+            return np.isin(write_cells(cells, self.part), self.values)
+        numbers = measure_cells(cells)
         if numbers is None:
             return np.zeros(len(cells), dtype=bool)
         low, high = (_read_bound(text, cells) for text in (self.low, self.high))
@@ -133,11 +133,11 @@ def _sort_value(value: str) -> tuple[int, int, str]:
 def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
     """Yield what may divide the rows of a table: columns, and the parts of their dates."""
     for name, cells in columns.items():
-        numbers = _measure(cells)
-        yield from _divide(name, "", cells, _write_values(cells), numbers)
+        numbers = measure_cells(cells)
+        yield from _divide(name, "", cells, write_cells(cells), numbers)
         if numbers is not None and not _are_numbers(cells):
             for part in PARTS_OF_DATES:
-                yield from _divide(name, part, cells, _write_values(cells, part), None)
+                yield from _divide(name, part, cells, write_cells(cells, part), None)
 
 
 def _divide(
@@ -177,7 +177,7 @@ def _are_numbers(cells: ConditionCells) -> TypeGuard[FloatArray]:
     return isinstance(cells, np.ndarray) and cells.dtype.kind == "f"
 
 
-def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
+def write_cells(cells: ConditionCells, part: str = "") -> list[str]:
     """Return the values of cells as people write them, empty where there is none."""
     if _are_numbers(cells):
         return [f"{x:.{SIGNIFICANT_DIGITS}g}" if np.isfinite(x) else "" for x in cells.tolist()]
@@ -188,11 +188,11 @@ def _write_values(cells: ConditionCells, part: str = "") -> list[str]:
     return ["" if date is None else PARTS_OF_DATES[part](date) for date in read]
 
 
-def _measure(cells: ConditionCells) -> FloatArray | None:
+def measure_cells(cells: ConditionCells) -> FloatArray | None:
     """Return numbers in the order of the cells, NaN where there is none; None if they have none."""
     if _are_numbers(cells):
-        # Digits beyond those of ``_write_values`` are rounding errors.
-        return np.array([float(text or "nan") for text in _write_values(cells)])
+        # Digits beyond those of ``write_cells`` are rounding errors.
+        return np.array([float(text or "nan") for text in write_cells(cells)])
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     first = next(filter(None, texts), "")
     if _read_date(first) is None:
@@ -204,7 +204,7 @@ def _measure(cells: ConditionCells) -> FloatArray | None:
 
 
 def _read_bound(text: str, cells: ConditionCells) -> float | None:
-    """Return the number or the date of a bound as ``_measure`` gives it."""
+    """Return the number or the date of a bound as ``measure_cells`` gives it."""
     if not text:
         return None
     if _are_numbers(cells):

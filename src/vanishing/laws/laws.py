@@ -13,15 +13,17 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.data.source import get_columns, have_lost_digits, is_lazy
+from vanishing.data.units import measure_unit, read_unit
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.check import Check, Checker, add_broken, choose_threshold, rule_out, tolerate
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
+from vanishing.laws.domains import Domain, DomainCells, find_domains, write_domains
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -73,6 +75,10 @@ class Laws(Equations):
         previous balance. In the laws, they come after the columns of the table.
     totals : tuple of TotalRow
         Rows that are sums of others; they are kept out of the equations.
+    domains : tuple of Domain
+        What else holds in every row and would hardly by chance, such as ``start <= end``.
+    column_units : tuple of str
+        What the columns are measured in, as headers or a row below them say it; "" if they do not.
     threshold : float, optional
         Standard deviations by which a sound row may be off a law with noise. By default so many
         that one row in 200 is off some law by more.
@@ -91,6 +97,8 @@ class Laws(Equations):
     zeros: tuple[str, ...] = ()
     derived: tuple[DerivedColumn, ...] = field(default=(), kw_only=True)
     totals: tuple[TotalRow, ...] = field(default=(), kw_only=True)
+    domains: tuple[Domain, ...] = field(default=(), kw_only=True)
+    column_units: tuple[str, ...] = field(default=(), kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
@@ -132,7 +140,8 @@ class Laws(Equations):
 
         A row breaks a law if its residual exceeds the tolerance of the law. Rows that are off by
         the rounding or the noise of their cells are not broken. If there are ``totals``, those of X
-        are looked for, and checked instead of the laws in these rows.
+        are looked for, and checked instead of the laws in these rows. Rows break ``domains``, too,
+        whose columns X has; of several fixes of a cell, those are left out that break one.
 
         Parameters
         ----------
@@ -151,7 +160,8 @@ class Laws(Equations):
         Returns
         -------
         Check
-            A sequence of broken rows with ``to_frame()`` and ``sentences()``.
+            A sequence of broken rows with ``to_frame()`` and ``sentences()``. Its laws are the
+            equations, followed by the domains.
         """
         table = take_table(X)
         values = self._take_columns(table, X)
@@ -179,6 +189,7 @@ class Laws(Equations):
             gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
         else:
             found = self._check(values, table, names, texts, callback, np.arange(len(values)))
+        found = self._check_domains(found, table, names, [each.row for each in totals.rows])
         return replace(
             found,
             columns=(*table.shown_names, *(each.name for each in table.set_aside))
@@ -190,6 +201,28 @@ class Laws(Equations):
                 *(law.where.column for law in self.equations if law.where is not None),
             ),
         )
+
+    def _check_domains(
+        self, found: Check, table: Table, row_names: Sequence[Any], totals: Sequence[int]
+    ) -> Check:
+        """Add the rows that break domains, and leave out fixes that would break one."""
+        cells = DomainCells.of(table)
+        domains = [each for each in self.domains if cells.columns.keys() >= set(each.columns)]
+        if not domains:
+            return found
+        rows, unchecked = found.rows, np.zeros(found.n_rows, dtype=bool)
+        unchecked[list(found.unchecked) if self.equations else slice(None)] = True
+        for number, each in enumerate(self.domains, len(self.equations)):
+            if each in domains:
+                broken = each.find_broken(cells)
+                broken[totals] = False
+                rows = add_broken(rows, np.flatnonzero(broken), number, row_names)
+                unchecked &= np.any([cells.levels(name) < 0 for name in each.columns], axis=0)
+        sound = np.setdiff1d(np.arange(found.n_rows), [each.row for each in rows])
+        rows = rule_out(rows, lambda tried: cells.find_sound(domains, tried, sound))
+        rows.sort(key=lambda each: each.row)
+        places = tuple(np.flatnonzero(unchecked).tolist())
+        return replace(found, laws=(*self.equations, *self.domains), rows=rows, unchecked=places)
 
     @property
     def _checker(self) -> Checker:
@@ -386,6 +419,20 @@ class Laws(Equations):
             lines += [f"{law:<{start}}{words}"] if len(law) <= room else [law, " " * start + words]
         return lines
 
+    def more_lines(self, *, numbered: bool = False) -> list[str]:
+        """Return what else holds in every row as a line of text; nothing if there is nothing.
+
+        Parameters
+        ----------
+        numbered : bool
+            Whether the domains have their numbers, after those of the laws.
+
+        Returns
+        -------
+        list of str
+        """
+        return write_domains(self.domains, len(self.equations) + 1 if numbered else None)
+
     def _describe(self, equation: Law) -> str:
         return " · ".join(filter(None, equation.evidence))
 
@@ -581,10 +628,19 @@ def discover(
         again = _find_laws(filled, zeros, max_degree, noise, random_state, deadline, callback)
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
+    units = read_units(table)
+    dimensions = dict(zip(table.shown_names, map(measure_unit, units), strict=True))
+    domains = find_domains(DomainCells.of(table), found.equations, found.derived, dimensions)
+    found = replace(found, domains=domains, column_units=units)
     if not totals.rows:
         return found
     equations = [replace(law, rows=details[law.rows]) for law in found]
     return replace(found, equations=tuple(equations), totals=totals.rows)
+
+
+def read_units(table: Table) -> tuple[str, ...]:
+    """Return the units of the columns of numbers, "" where the table does not say them."""
+    return tuple(table.units.get(name) or read_unit(name) for name in table.shown_names)
 
 
 def _sum_bits(laws: Laws) -> float:
@@ -777,6 +833,9 @@ class _Search:
         self.places = [*range(len(names)), *(names.index(each.sources[0]) for each in columns)]
         self.names = (*names, *(each.name for each in columns))
         self.spreads = self.spreads[self.places]
+        dimensions = list(map(measure_unit, read_units(self.table)))
+        #: What the units of the columns measure, None where they are not known.
+        self.dimensions = [dimensions[j] for j in self.places]
         #: What may tell which rows a law speaks of.
         self.conditions: dict[str, ConditionCells] = dict(self.table.texts) | dict(
             zip(names, self.table.values.T, strict=True)
@@ -819,6 +878,7 @@ class _Search:
                 j: frozenset(map(self.names.index, sources))
                 for j, sources in self.derivation.functions.items()
             },
+            dimensions=self.dimensions,
             proposed=self.derivation.candidates,
             divide=divide,
         )

@@ -27,6 +27,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
+    count_dimensions,
     find_complete,
     measure_coefficients,
     measure_structure,
@@ -105,6 +106,8 @@ def judge(
     if not _tell_enough(candidate.evaluate_terms(cells.values[rows])):
         return None
     length = measure_structure(candidate, cells.count_choices(candidate.columns))
+    # Terms with different units need numbers that have units: chance makes such a law, too.
+    length += ENOUGH_BITS * max(count_dimensions(candidate, cells) - 1, 0)
     best: Evidence | None = None
     for target in sorted(columns if targets is None else targets):
         if not candidate.is_solvable(target) or np.ptp(cells.values[rows, target]) == 0:

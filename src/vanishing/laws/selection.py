@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
+from vanishing.data.units import Dimension
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
@@ -438,15 +439,17 @@ def select_laws(
     callback: Callable[[int, float], object],
     derived: frozenset[int] = frozenset(),
     functions: Mapping[int, frozenset[int]] = MappingProxyType({}),
+    dimensions: Sequence[Dimension | None] = (),
     proposed: Sequence[Candidate] = (),
     divide: Callable[[Selection, IntArray | None], object] | None = None,
 ) -> tuple[list[Evidence], Cells, list[str]]:
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
     The search ends at the ``deadline`` by the thread's time. ``callback`` is called with the number
-    of laws and the share of the search that is done. Some columns may be ``derived`` from others,
-    and equations be ``proposed`` already; only these speak of ``functions`` of a row, which are
-    given with the columns that they are computed from. Between
+    of laws and the share of the search that is done. ``dimensions`` are what the units of columns
+    measure, None if unknown. Some columns may be ``derived`` from others, and equations be
+    ``proposed`` already; only these speak of ``functions`` of a row, which are given with the
+    columns that they are computed from. Between
     the laws without noise and those with noise, ``divide`` is called with what is selected and the
     rows that laws are looked for in: it may add laws of parts of the rows. At the end it is called
     with None for the rows: then, nothing else tells the parts.
@@ -456,11 +459,11 @@ def select_laws(
     find_units = [find_last_unit if j in functions else find_resolution
                   for j in range(values.shape[1])]  # fmt: skip
     resolution = np.array([find(each) for find, each in zip(find_units, values.T, strict=True)])
-    everything = Cells(values, resolution, noise, derived)
+    everything = Cells(values, resolution, noise, derived, dimensions)
     cells, drawn = everything, np.arange(len(values))
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
-        cells = Cells(values[drawn], everything.resolution, noise, derived)
+        cells = Cells(values[drawn], everything.resolution, noise, derived, dimensions)
     n_columns = len(cells.varying)
     selection = Selection(cells, functions)
     if n_columns < 2:

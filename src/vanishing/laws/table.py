@@ -60,7 +60,8 @@ def take_table(
             )
         renamed = dict(zip(names, given, strict=True))
         strays = tuple(each._replace(column=renamed[each.column]) for each in table.strays)
-        table, names = replace(table, strays=strays), given
+        units = {renamed[name]: unit for name, unit in table.units.items()}
+        table, names = replace(table, strays=strays, units=units), given
     refuse_equal_names(names)
     if any(not name.strip() for name in names):
         place = next(j for j, name in enumerate(names) if not name.strip())

@@ -16,7 +16,9 @@ from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
+from vanishing.laws.domains import Domain, DomainCells
 from vanishing.rules.expression import (
+    AcrossRows,
     And,
     Column,
     Comparison,
@@ -227,6 +229,13 @@ def _compute_and(node: And | Or, columns: Columns) -> Cells:
     return Cells(decided == deciding, decided | _all_known(parts))
 
 
+def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
+    every = {**columns.texts, **columns.numbers}
+    cells = DomainCells(columns.n_rows, {name: every[name] for name in node.names})
+    domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
+    return Cells(~domain.find_broken(cells), _all_known([columns.get(name) for name in node.names]))
+
+
 def _refuse_totals(node: Totals, columns: Columns) -> Cells:
     raise RuleError(f"{node} is not decided row by row")
 
@@ -255,4 +264,5 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
         compute(node.operand, columns)
     ),
     Totals: _refuse_totals,
+    AcrossRows: _compute_across,
 }

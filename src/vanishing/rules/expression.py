@@ -88,7 +88,7 @@ class Expression:
             elif isinstance(node, Previous):
                 found += [node.column, *(name for name, _ in node.by)]
                 found += [node.order] if node.order else []
-            elif isinstance(node, Totals):
+            elif isinstance(node, (Totals, AcrossRows)):
                 found += node.names
         return tuple(dict.fromkeys(found))
 
@@ -277,6 +277,14 @@ class Totals(Condition):
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, repr=False)
+class AcrossRows(Condition):
+    """Cells are "unique", or rows that agree in one column agree in another: it "determines" it."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
 def _is_digits(node: Expression) -> bool:
     inner = node.operand if isinstance(node, Negation) else node
     return isinstance(inner, Number) and inner.value.is_integer() and inner.value <= 15
@@ -415,6 +423,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Or: lambda node: " or ".join(write(each, _RANKS[And]) for each in node.operands),
     Not: _write_not,
     Totals: lambda node: f"totals({', '.join(map(write_name, node.names))})",
+    AcrossRows: lambda node: f"{node.kind}({', '.join(map(write_name, node.names))})",
 }
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -550,6 +559,8 @@ def _call(parts: list[Any]) -> Expression:
     names = [each.name for each in arguments if isinstance(each, Column)]
     if name == "totals" and len(names) == len(given):
         return Totals(tuple(names))
+    if len(names) == len(given) == {"unique": 1, "determines": 2}.get(name):
+        return AcrossRows(name, tuple(names))
     if name in PARTS and len(names) == len(given) == 1:
         return _Part(name, *names)
     if name in ("previous", "next"):
@@ -570,7 +581,7 @@ def _call(parts: list[Any]) -> Expression:
         raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
     if name not in FUNCTIONS or options:
         raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "
-                        "previous, next, totals")  # fmt: skip
+                        "previous, next, totals, unique, determines")  # fmt: skip
     return Function(name, tuple(arguments))
 
 

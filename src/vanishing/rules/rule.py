@@ -10,6 +10,7 @@ from vanishing.arrays.namespace import lazy
 from vanishing.laws.law import Law
 from vanishing.laws.search import order_terms
 from vanishing.rules.expression import (
+    AcrossRows,
     Column,
     Comparison,
     Condition,
@@ -22,7 +23,7 @@ from vanishing.rules.expression import (
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
-Kind = Literal["law", "chain", "total", "condition", "domain", "inequality", "other"]
+Kind = Literal["law", "chain", "total", "across", "condition", "domain", "inequality", "other"]
 
 
 @dataclass(frozen=True)
@@ -139,11 +140,18 @@ class Rule:
         nodes = {type(node) for node in self.expression.walk()}
         if Totals in nodes or Previous in nodes:
             return "total" if Totals in nodes else "chain"
+        if AcrossRows in nodes:
+            return "across"
         if self.where is not None:
             return "condition"
         if isinstance(self.expression, Comparison):
             return "law" if self.expression.operator == "==" else "inequality"
         return "domain" if isinstance(self.expression, IsIn) else "other"
+
+    @property
+    def needs_other_rows(self) -> bool:
+        """Whether other rows decide, too, if a row keeps the rule."""
+        return self.kind in ("total", "chain", "across")
 
     @lazy
     def terms(self) -> list[Term] | None:

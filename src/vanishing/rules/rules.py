@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, compress, groupby
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, IntArray
+from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
-from vanishing.laws.check import BrokenRow, Check, choose_threshold
+from vanishing.laws.check import Check, Fix, add_broken, choose_threshold, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
+from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
 from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
+    AcrossRows,
     And,
     Column,
     Comparison,
@@ -151,6 +153,11 @@ class Rules:
                 unsaid.append(f"{law}: {error}")
         for each in laws.totals[:1]:
             rules.append(Rule("totals", Totals(each.columns), source="found"))
+        for k, domain in enumerate(laws.domains, 1):
+            try:
+                rules.append(_write_domain(domain, laws, f"domain-{k}"))
+            except RuleError as error:
+                unsaid.append(f"{domain}: {error}")
         given = np.asarray(laws.noise, dtype=float) if np.ndim(laws.noise) else None
         columns = [
             KnownColumn(
@@ -319,38 +326,28 @@ class Rules:
             broken, known = self.find_broken(rule, columns)
             broken[totals] = False
             unchecked &= ~known
-            rows = _add_broken(rows, np.flatnonzero(broken), place, table.row_names)
+            rows = add_broken(rows, np.flatnonzero(broken), place, table.row_names)
             for name in rule.columns:
                 missing = np.setdiff1d(np.flatnonzero(~columns.get(name).known), totals)
                 if len(missing):
                     gaps[name] = missing
-        rows = self._rule_out(rows, columns, places)
+        rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places))
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
             unchecked=tuple(np.flatnonzero(unchecked).tolist()),
             columns=(*table.shown_names, *(each.name for each in table.set_aside)),
         )  # fmt: skip
 
-    def _rule_out(
-        self, rows: list[BrokenRow], columns: Columns, places: Collection[int]
-    ) -> list[BrokenRow]:
-        """Leave out fixes of single cells that break rules, where others do not."""
-        rules = [rule for k, rule in enumerate(self.rules)
-                 if k not in places and rule.kind not in ("total", "chain")]  # fmt: skip
-        tried = [(i, fix) for i, each in enumerate(rows) if each.alternatives
-                 for fix in (*each.fixes, *each.alternatives)]  # fmt: skip
-        changed = columns.change([(rows[i].row, fix.column, fix.fix) for i, fix in tried])
+    def _find_sound(
+        self, tried: list[tuple[int, Fix]], columns: Columns, places: Collection[int]
+    ) -> BoolArray:
+        """Return which fixes of single cells break no rule that is decided row by row."""
+        changed = columns.change([(row, fix.column, fix.fix) for row, fix in tried])
         is_kept = np.ones(len(tried), dtype=bool)
-        for rule in rules if tried else ():
-            is_kept &= ~self.find_broken(rule, changed)[0]
-        left = list(rows)
-        for i, pairs in groupby(compress(tried, is_kept.tolist()), key=lambda pair: pair[0]):
-            fixes = [fix for _, fix in pairs]
-            total = sum(fix.probability for fix in fixes)
-            if len(fixes) <= len(rows[i].alternatives) and total:
-                fixes = [replace(fix, probability=fix.probability / total) for fix in fixes]
-                left[i] = replace(rows[i], fixes=(fixes[0],), alternatives=tuple(fixes[1:]))
-        return left
+        for k, rule in enumerate(self.rules):
+            if k not in places and not rule.needs_other_rows:
+                is_kept &= ~self.find_broken(rule, changed)[0]
+        return is_kept
 
     def _make_laws(self, table: Table) -> tuple[Laws, list[int]]:
         """Return the equations as laws, and their places among the rules."""
@@ -432,6 +429,32 @@ def _write_law(law: Law, laws: Laws, name: str) -> Rule:
     return rule
 
 
+def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
+    """Return what holds in every row as a rule."""
+    column, other = map(Column, (domain.columns[0], domain.columns[-1]))
+    expression: Condition
+    if domain.kind == "order of dates":
+        raise RuleError("rules order dates that are written like 2024-12-31")
+    if domain.kind == "values":
+        is_number = column.name in laws.names
+        expression = IsIn(column, tuple(_write_value(each, is_number) for each in domain.values))
+    elif domain.kind == "key":
+        expression = AcrossRows("unique", domain.columns)
+    elif domain.kind == "dependency":
+        expression = AcrossRows("determines", domain.columns)
+    else:
+        bound = other if domain.kind == "order" else Number(0.0)
+        expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)
+    evidence = Evidence(
+        round(domain.bits), rows=domain.n_rows, p_value=float(f"{2.0**-domain.bits:.3g}")
+    )
+    return Rule(name, expression, source="found", evidence=evidence)
+
+
+def _write_value(text: str, is_number: bool) -> Expression:
+    return make_number(float(text)) if is_number else Text(text)
+
+
 def _write_where(where: LawCondition, is_number: bool) -> Condition:
     """Return the rows that a law speaks of as a condition."""
     if where.part:
@@ -439,26 +462,13 @@ def _write_where(where: LawCondition, is_number: bool) -> Condition:
     column = Column(where.column)
 
     def write(text: str) -> Expression:
-        return make_number(float(text)) if is_number else Text(text)
+        return _write_value(text, is_number)
 
     if where.values:
         return IsIn(column, tuple(map(write, where.values)))
     given = ((">=", where.low), ("<=", where.high))
     bounds = [Comparison(sign, column, write(bound)) for sign, bound in given if bound]
     return bounds[0] if len(bounds) == 1 else And(tuple(bounds))
-
-
-def _add_broken(
-    rows: list[BrokenRow], broken: IntArray, rule: int, row_names: Any
-) -> list[BrokenRow]:
-    """Add a rule to the rows that break it."""
-    left = dict.fromkeys(broken.tolist())
-    added = list(rows)
-    for i, each in enumerate(rows):
-        if each.row in left and not each.is_missing:
-            del left[each.row]
-            added[i] = replace(each, laws=tuple(sorted({*each.laws, rule})))
-    return added + [BrokenRow(row, row_names[row], (rule,), (), is_searched=False) for row in left]
 
 
 def _fill(node: Expression, zeros: set[str]) -> Expression:

@@ -145,7 +145,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
     record |= write_rules_of(found, asked.save, asked.update)
     if not output.json and output.out != "-":
-        _show_laws(found, found.lines())
+        _show_laws(found, [*found.lines(), *found.more_lines()])
         used = {name for law in listed for name in law.columns}
         used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         used |= {law.where.column for law in listed if law.where is not None}
@@ -459,9 +459,9 @@ def _check_of(
     }
     record |= {"out": output.out, "report": output.report}
     if asked.annotate == "sarif":
-        emit(annotate(asked.annotate, found, checked, table))
+        emit(annotate(asked.annotate, checked, table))
     elif asked.annotate:
-        for line in annotate(asked.annotate, found, checked, table):
+        for line in annotate(asked.annotate, checked, table):
             say(line)
     elif not output.json and output.out != "-":
         if is_file:
@@ -469,7 +469,8 @@ def _check_of(
             for line in list_rules(found):
                 say(fit_width(f"  {line}"))
         else:
-            _show_laws(found, found.lines(numbered=True))
+            lines = [*found.lines(numbered=True), *found.more_lines(numbered=True)]
+            _show_laws(found, lines)
         say()
         ranked = checked.ranked()
         for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):
@@ -484,9 +485,9 @@ def _check_of(
         return record, Exit.ANOMALIES, ""
     if checked.n_totals:
         return record, Exit.DONE, ""
-    if not len(found) or len(checked.unchecked) == len(table):
-        reason = "every row lacks cells that the laws need" if len(found) else "there are no laws"
-        remedy = "fill in the cells" if len(found) else "pass a table that has some as --train"
+    if not checked.laws or len(checked.unchecked) == len(table):
+        reason = "every row lacks cells that the laws need" if checked.laws else "there are no laws"
+        remedy = "fill in the cells" if checked.laws else "pass a table that has some as --train"
         problem = f"{table.where}: no row can be checked, since {reason}; {remedy}"
         return record, Exit.DATA, problem
     return record, Exit.DONE, ""
@@ -654,6 +655,8 @@ def _laws_record(found: Any) -> dict[str, Any]:
             }
             for each in getattr(found, "totals", ())
         ],
+        "domains": [asdict(each) | {"text": str(each)} for each in getattr(found, "domains", ())],
+        "units": dict(zip(found.names, getattr(found, "column_units", ()), strict=False)),
         "notes": list(found.notes),
     }
 

@@ -212,6 +212,7 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
         "notes": [
             *map(as_sentence, read.sentences(REMEDIES)),
+            *laws.more_lines(),
             *(f"{note}." for note in laws.notes),
         ],
         "nRows": len(read),

@@ -102,10 +102,11 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     used |= {law.where.column for law in laws if law.where is not None}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
-    # Not with a capital letter: a note may begin with the name of a column.
+    parts += [element("p", text) for text in laws.more_lines()]
     if laws.totals:
         rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]
         parts += [element("h3", "Total rows"), element("ul", rows)]
+    # Not with a capital letter: a note may begin with the name of a column.
     parts += [element("p", f"Note: {note}.", class_="note") for note in laws.notes]
     return parts if X is None or not items else [*parts, *_draw_laws(laws, X)]
 

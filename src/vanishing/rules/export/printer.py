@@ -145,8 +145,8 @@ class Printer:
             join = self.notation.either if truth else self.notation.both
             parts = [form.format(each) for each in self._list_cells(node)]
             return self._join(join, parts or [self._write_truth(not truth)])
-        assert isinstance(node, Totals)
-        raise RuleError("total rows are not decided row by row")
+        what = "total rows are" if isinstance(node, Totals) else f"{node} is"
+        raise RuleError(f"{what} not decided row by row")
 
     def _write_truth(self, truth: bool) -> str:
         false = self.notation.false
