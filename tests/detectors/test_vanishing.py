@@ -97,6 +97,18 @@ def test_the_order_of_the_rows_and_copies_of_all_of_them_make_no_difference(dete
         np.testing.assert_array_equal(detector.decision_function(new), expected)
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_and_the_units_of_the_columns_make_no_difference(name):
+    X = TABLES[name]
+    rng = np.random.default_rng(2)
+    new = X + 0.3 * X.std(axis=0) * rng.normal(size=X.shape)
+    expected = VanishingDetector().fit(X).decision_function(new)
+    order, units = rng.permutation(X.shape[1]), 10.0 ** rng.integers(-3, 4, X.shape[1])
+    for change in (lambda rows: rows[:, order], lambda rows: (rows * units)[:, order[::-1]]):
+        found = VanishingDetector().fit(change(X)).decision_function(change(new))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
 def test_equal_rows_are_one_row_with_their_weights():
     rng = np.random.default_rng(0)
     X, weights = machine(60), rng.integers(2, 9, 60)

@@ -57,6 +57,7 @@ from vanishing.detectors.sample_weights import (
     find_shrinkage,
     find_span,
     fit_pca,
+    order_columns,
     quantiles,
     root_of,
     shrunk_covariance,
@@ -117,7 +118,9 @@ def fit_recipe(
         chosen.append(f"fitted to {FITTED_ROWS} of {len(X)} rows")
         drawn = np.random.default_rng(seed).choice(len(X), FITTED_ROWS, replace=False)
         X, sample_weight = X[np.sort(drawn)], take_weights(sample_weight, np.sort(drawn))
-    plain = Coordinates(scaler, np.flatnonzero(~constant))
+    # Random numbers fall on rows and columns: in an order of their own, the same on the same ones.
+    columns = order_columns(X)
+    plain = Coordinates(scaler, columns[~constant[columns]])
     members: list[_Member] = []
     unseen = Scored(np.zeros(len(X)), sample_weight)
     normal_scores = None
