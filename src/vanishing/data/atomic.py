@@ -256,12 +256,7 @@ def _exchange(first: Path, second: Path) -> bool:
 
 @contextmanager
 def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing, so that at any time either the old or the new one exists.
-
-    The content goes to a temporary file, which replaces the file when the block ends, and is
-    removed after an exception or an interruption. Pipes and devices, which cannot be replaced, are
-    written to directly.
-    """
+    """Open a file, so that the old or the new one exists at any time; pipes are opened directly."""
     given = Path(path)
     if given.is_dir():
         raise IsADirectoryError(f"{given} is a folder; name a file in it")

@@ -38,9 +38,7 @@ Item = TypeVar("Item")
 def prefetch(items: Iterator[Item]) -> Generator[Item, None, None]:
     """Yield the items of an iterator while a thread makes the next one.
 
-    Two items are alive at a time, the current one and the next. An error of the iterator is raised
-    in place of its item. The thread ends with the items, with an error, or when the generator is
-    closed.
+    An error of the iterator is raised in place of its item, and ends the thread.
     """
     end: Any = object()
     context = copy_context()  # holds the NumPy error state of the caller

@@ -274,10 +274,7 @@ class DecimalSign(NamedTuple):
 def decide_decimal(
     columns: Iterable[CellSummary], delimiter: str = "", given: str | None = None
 ) -> DecimalSign:
-    """Decide which sign is the decimal one, by all cells of all columns, unless the user says it.
-
-    The delimiter is the one between the columns of a text file.
-    """
+    """Decide which sign is the decimal one, by all cells of all columns, unless it is given."""
     if given is not None:
         return DecimalSign(given, True)
     votes: Counter[str] = Counter()
@@ -328,10 +325,7 @@ def find_open(cells: CellSummary) -> dict[str, Form]:
 def guess_format(
     cells: Iterable[str] | CellSummary, decimal: str, *, given: bool = False
 ) -> NumberFormat | None:
-    """Return the format that most cells have; None if most are not numbers.
-
-    ``decimal`` is the sign of the table. The cells may show another one, unless it is ``given``.
-    """
+    """Return the format that most cells have, by the sign of the table; None if they are texts."""
     if not isinstance(cells, CellSummary):
         cells = CellSummary(cells)
     units: Counter[str] = Counter()

@@ -81,10 +81,7 @@ def leave_one_out(scores: FloatArray, n_rows: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Reservoir:
-    """A random sample of the rows of partial fits.
-
-    The rows of largest keys are kept: log(u) / weight with u uniform (Efraimidis and Spirakis).
-    """
+    """A random sample of rows, those of largest log(u) / weight (Efraimidis and Spirakis)."""
 
     rows: Annotated[FloatArray, "n_kept n_features"]
     weights: Annotated[FloatArray, "n_kept"]

@@ -114,10 +114,7 @@ def count_large_clusters(points: FloatArray) -> int:
 def find_large_clusters(
     points: FloatArray, n_clusters: int, *, seed: int, sample_weight: FloatArray | None = None
 ) -> IntArray:
-    """Label points; clusters with too few rows for their dimension join their neighbours.
-
-    Labels are 0, 1, ... without holes. The number of rows of a cluster does not depend on weights.
-    """
+    """Label points; clusters with too few rows for their dimension join their neighbours."""
     fewest = 2 * int(points.shape[1])
     n_clusters = min(n_clusters, count_large_clusters(points))
     if n_clusters == 1:

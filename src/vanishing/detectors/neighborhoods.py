@@ -124,10 +124,7 @@ class ColumnFunctions:
 
 
 class NormalScores(ColumnFunctions):
-    """Normal scores Φ⁻¹(F(z)) of columns, standardized: invertible, and the same for all shapes.
-
-    F is the share of the training rows below, and of those with the same value half.
-    """
+    """Normal scores Φ⁻¹(F(z)) of columns, standardized; F counts rows of the same value half."""
 
     @classmethod
     def fit(cls, z: FloatArray, sample_weight: FloatArray | None, rounding: FloatArray) -> Self:
