@@ -403,6 +403,12 @@ def _write_law(law: Law, laws: Laws, name: str) -> Rule:
     if law.choices is not None:
         raise RuleError("it leaves open which of several numbers a row has")
     where = None if law.where is None else _write_where(law.where, law.where.column in laws.names)
+    said = np.flatnonzero(law.coefficients)  # tax = 0 is tax = 0*net in laws
+    logs = None if law.logs is None else law.logs[said]
+    law = replace(
+        law, exponents=law.exponents[said], coefficients=law.coefficients[said],
+        standard_errors=law.standard_errors[said], logs=logs,
+    )  # fmt: skip
     terms = list_terms(law, laws.derived)
     if not np.isfinite(law.coefficients).all():
         raise RuleError("a coefficient is not a finite number")
