@@ -98,7 +98,7 @@ def construct(
         None if contrast is None else span.map_rows(contrast),
         settings,
         max_degree,
-        span.lift_callback(callback),
+        None if callback is None else lambda step: callback(span.lift_trace(step)),
         # Polynomials with as many terms as there are rows fit any data. That is exact algebra for
         # tol=0, and nothing worth the time otherwise.
         most_products=None if settings.tol == 0 else span.n_rows - 1,
@@ -224,12 +224,6 @@ class Span:
             vanishing=step.vanishing + self.n_outside,
             spectrum=np.concatenate([np.zeros(self.n_outside), step.spectrum]),
         )
-
-    def lift_callback(
-        self, callback: "Callable[[DegreeTrace], object] | None"
-    ) -> "Callable[[DegreeTrace], object] | None":
-        """Return a callback that gets the lifted records."""
-        return None if callback is None else lambda step: callback(self.lift_trace(step))
 
 
 def find_span(
