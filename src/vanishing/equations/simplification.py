@@ -1,4 +1,4 @@
-"""Tidy equations: few terms and short coefficients, as far as the data cannot tell."""
+"""Tidy equations: short as far as the data cannot tell, and the first ones of a fit, as printed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
