@@ -82,19 +82,16 @@ class GaussianNoise(Contrast):
 
     def draw(self, X: FloatArray, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Choose rows and move them."""
-        Y = X[_row_numbers(len(X), rng, n_samples)]
+        numbers = np.arange(len(X))
+        if n_samples != len(X):
+            repeats = -(-n_samples // len(X))
+            numbers = np.concatenate([rng.permutation(len(X)) for _ in range(repeats)])[:n_samples]
+        Y = X[numbers]
         # The mean of equal numbers may be off by a rounding error: no noise of that size.
         varies = X.min(axis=0) < X.max(axis=0)
         spread = np.where(varies, X.std(axis=0, dtype=np.float64), 0.0)
         Y += (self.scale * spread * rng.standard_normal(Y.shape)).astype(X.dtype, copy=False)
         return Y
-
-
-def _row_numbers(n_rows: int, rng: np.random.Generator, n_samples: int) -> IntArray:
-    if n_samples == n_rows:
-        return np.arange(n_rows, dtype=np.intp)
-    repeats = -(-n_samples // n_rows)
-    return np.concatenate([rng.permutation(n_rows) for _ in range(repeats)])[:n_samples]
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from vanishing.arrays.blocks import one_thread
 from vanishing.class_features import ClassVanishingFeatures
 from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
@@ -89,10 +90,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         manifest = parse_json(text, "manifest")
         _check_version(manifest)
         require(sha256 == digest(text, arrays), "it is damaged: its checksum does not match")
-        model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
-        if type(model) is Pipeline:
-            check_pipeline(model)
-        else:
+        with one_thread():  # models are used on single rows
+            model = Decoder(arrays).decode(manifest.get("model"), "model", fitted=True)
+            if type(model) is Pipeline:
+                check_pipeline(model)
+        if type(model) is not Pipeline:
             require(type(model) in (*MODELS, *RECORDS), "it contains no model")
         require(not arrays, f"it contains arrays that belong to nothing: {sorted(arrays)[:3]}")
     except (ModelFileError, RecursionError) as error:

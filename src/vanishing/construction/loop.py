@@ -82,15 +82,7 @@ def construct(
     corrected: SampleSource | None = None,
 ) -> Construction:
     """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
-    span = None
-    if corrected is None:
-        span = find_span(
-            source,
-            contrast,
-            settings.normalization,
-            paper_norm=settings.paper_norm,
-            memory_budget=settings.memory_budget,
-        )
+    span = None if corrected is not None else find_span(source, contrast, settings)
     if span is None:
         return _grow_all(source, contrast, settings, max_degree, callback, corrected)
     found = _grow_all(
@@ -98,7 +90,7 @@ def construct(
         None if contrast is None else span.map_rows(contrast),
         settings,
         max_degree,
-        span.lift_callback(callback),
+        None if callback is None else lambda step: callback(span.lift_trace(step)),
         # Polynomials with as many terms as there are rows fit any data. That is exact algebra for
         # tol=0, and nothing worth the time otherwise.
         most_products=None if settings.tol == 0 else span.n_rows - 1,
@@ -225,23 +217,12 @@ class Span:
             spectrum=np.concatenate([np.zeros(self.n_outside), step.spectrum]),
         )
 
-    def lift_callback(
-        self, callback: "Callable[[DegreeTrace], object] | None"
-    ) -> "Callable[[DegreeTrace], object] | None":
-        """Return a callback that gets the lifted records."""
-        return None if callback is None else lambda step: callback(self.lift_trace(step))
-
 
 def find_span(
-    source: SampleSource,
-    contrast: SampleSource | None,
-    normalization: Normalization,
-    *,
-    paper_norm: bool,
-    memory_budget: int,
+    source: SampleSource, contrast: SampleSource | None, settings: "Settings"
 ) -> Span | None:
     """Find the span of the rows; None if they are many, or it is of no use."""
-    n_features = source.n_features
+    normalization, n_features = settings.normalization, source.n_features
     # With fewer columns, square matrices are small, and equations are worth reading one by one.
     if not normalization.rotation_invariant or n_features < 2 * MANY_COLUMNS:
         return None
@@ -250,14 +231,14 @@ def find_span(
     n_rows = source.n_weighted
     if n_rows + (0 if contrast is None else contrast.n_weighted) > n_features:
         return None
-    on_points = factor_affine(source, memory_budget)
+    on_points = factor_affine(source, settings.memory_budget)
     rms = on_points.column_rms[1:]
     check_sizes(rms, source.name)
     mean, residual = on_points.split(1)
     errors = [SAFETY * on_points.relative_error * rms]
     factors = [residual]
     if contrast is not None:
-        on_contrast = factor_affine(contrast, memory_budget)
+        on_contrast = factor_affine(contrast, settings.memory_budget)
         factors.append(on_contrast.R[:, 1:] - on_contrast.R[:, :1] @ mean)
         sizes = on_contrast.column_rms[1:] + np.abs(mean[0])
         errors.append(SAFETY * on_contrast.relative_error * sizes)
@@ -275,7 +256,8 @@ def find_span(
     )
     known[0] = True  # all rows may be equal
     spread = float(np.linalg.norm(residual @ directions, 2)) if residual.size else 0.0
-    unit = spread if isinstance(normalization, Vca) and not paper_norm and spread > 0 else 1.0
+    is_relative = isinstance(normalization, Vca) and not settings.paper_norm and spread > 0
+    unit = spread if is_relative else 1.0
     return Span(
         directions=np.ascontiguousarray(directions[:, known]),
         mean=mean[0],

@@ -1,4 +1,4 @@
-"""Tidy equations: few terms and short coefficients, as far as the data cannot tell."""
+"""Tidy equations: short as far as the data cannot tell, and the first ones of a fit, as printed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -152,7 +152,9 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
 def with_decimals(polynomial: Adjustable, digits: int | None) -> Simplified:
     """Round each coefficient to ``digits``, or to the last digit that its error leaves."""
     while not polynomial.fixed.all():
-        index = _least_certain(polynomial)
+        sizes = np.maximum(np.abs(polynomial.coefficients), float_info.min)
+        uncertainty = np.where(polynomial.fixed, -np.inf, polynomial.errors() / sizes)
+        index = int(np.argmax(uncertainty))
         value, error = float(polynomial.coefficients[index]), float(polynomial.errors()[index])
         polynomial.fix(index, _rounded(value, error, digits))
     # The leading coefficient is written as 1, and not as 1.0.
@@ -182,11 +184,6 @@ def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, f
     for index in np.flatnonzero(~polynomial.fixed).tolist():
         found = simple_number(float(polynomial.coefficients[index]), float(margins[index]))
         yield index, found.value, found.coincidence if found.value else np.inf
-
-
-def _least_certain(polynomial: Adjustable) -> int:
-    sizes = np.maximum(np.abs(polynomial.coefficients), np.finfo(np.float64).tiny)
-    return int(np.argmax(np.where(polynomial.fixed, -np.inf, polynomial.errors() / sizes)))
 
 
 # --- One equation in a readable form, and what is known of it -------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.blocks import row_slices
-from vanishing.arrays.namespace import FloatArray, IntArray, lazy
+from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import SHOWN_DIGITS, UNNOTICED
 from vanishing.levels import ALL_DIGITS, BLOCK, CHANCE, ROUNDING
 from vanishing.polynomials.basis import PolynomialBasis
@@ -40,11 +40,6 @@ class DataScale:
             points[:, first.left] = first.projection[0] + _solved(directions, drawn)
         return cls(points, is_complete=rms is not None and _is_whole(basis, model))
 
-    @lazy
-    def _spread(self) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.std(self.points, axis=0))
-
     def sizes(self, degree: int) -> FloatArray | None:
         """Return the root mean square of each monomial up to a degree; None if one is too large."""
         table = monomials(self.points.shape[1], degree)
@@ -62,7 +57,7 @@ class DataScale:
         n_points = max(4, BLOCK // max(1, basis.count() * basis.n_features))
         some = self.points[:: -(-len(self.points) // n_points)]
         with np.errstate(over="ignore", invalid="ignore"):
-            changes = basis.jacobian(some) * (2 * self._spread)
+            changes = basis.jacobian(some) * (2 * np.std(self.points, axis=0))
             found = np.sqrt(np.mean(np.sum(changes**2, axis=2), axis=0))
         return np.where(np.isfinite(found), found, 0.0)
 

@@ -51,7 +51,8 @@ def changed_number(value: float, other: float, decimals: int | None = None) -> t
 def as_given(value: float, error: float = np.inf) -> str:
     """Write a number as it is in the data; round it, by an error at most, if it is long."""
     written = exact_number(value)
-    return written if len(_digits_of(written)) <= LONGEST_WRITTEN else _within(value, error)
+    digits = "".join(filter(str.isdigit, written.split("e")[0])).strip("0")
+    return written if len(digits) <= LONGEST_WRITTEN else _within(value, error)
 
 
 def _within(value: float, error: float) -> str:
@@ -69,10 +70,6 @@ def exact_number(value: float) -> str:
     """Write the fewest digits that give the same number again, as it is in a file."""
     # Python writes a power of ten below 1e-4 and from 1e16 on. The sum is 0 for -0.
     return repr(float(value) + 0.0).removesuffix(".0").replace("-", "−")
-
-
-def _digits_of(text: str) -> str:
-    return "".join(filter(str.isdigit, text.split("e")[0])).strip("0")
 
 
 def last_digits(X: FloatArray) -> FloatArray:
