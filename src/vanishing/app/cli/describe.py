@@ -51,7 +51,6 @@ from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import ASCII, UNICODE, Sum, exact_number, plain_symbol, significant
 from vanishing.ideal import find_smallest_extent
 from vanishing.levels import OUTLYING, SAME
-from vanishing.plotting.overview import compose_ideal
 from vanishing.polynomials.monomials import count
 
 # --- Equations as lines of text -------------------------------------------------------------------
@@ -143,6 +142,8 @@ class Written(NamedTuple):
 
 def carry_back(model: Any, key: str) -> Written:
     """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
+    from vanishing.plotting.overview import compose_ideal
+
     ideal = models.ideals_of(model)[key]
     as_it_is = Written(ideal, *models.coordinate_names(model, key))
     steps = models.preprocessing(model)
