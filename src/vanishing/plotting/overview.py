@@ -56,7 +56,7 @@ def fitted_ideal(model: Any) -> VanishingIdeal:
         return model
     if isinstance(model, Pipeline):
         inner = fitted_ideal(model[-1])
-        return _carry_back(inner, affine_map(model[:-1]), model) if len(model) > 1 else inner
+        return compose_ideal(inner, affine_map(model[:-1]), model) if len(model) > 1 else inner
     if isinstance(model, Detector):
         check_is_fitted(model)
         if not model.ideals_:
@@ -74,14 +74,14 @@ def fitted_ideal(model: Any) -> VanishingIdeal:
             chosen = np.eye(model.n_features_in_)[coordinates.columns]
             place = 1 + (coordinates.scaler is not None)
             maps.insert(place, AffineMap(chosen, np.zeros(len(chosen))))
-        return _carry_back(model.ideals_[0][0], compose_maps(maps), model)
+        return compose_ideal(model.ideals_[0][0], compose_maps(maps), model)
     raise TypeError(
         "expected a fitted VanishingIdeal, a pipeline that ends in one, or a detector, got "
         f"{type(model).__name__}"
     )
 
 
-def _carry_back(ideal: VanishingIdeal, inner: AffineMap, model: Any) -> VanishingIdeal:
+def compose_ideal(ideal: VanishingIdeal, inner: AffineMap, model: Any) -> VanishingIdeal:
     """Return a copy of an ideal whose polynomials are in the columns of the model's data."""
     carried = copy(ideal)
     carried.basis_ = ideal.basis_.compose(inner)

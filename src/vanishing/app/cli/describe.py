@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import asdict, dataclass, replace
 from math import floor, isfinite, log10
 from typing import Any, NamedTuple
@@ -88,12 +87,9 @@ def equation_texts(
         basis = basis.restrict(np.arange(basis.count()) == only)
     if most is not None:
         basis = basis.restrict(np.arange(basis.count()) < most)
-    texts = []
-    for each in choose_terms(basis, scale, digits=digits, n_terms=terms or None):
-        which = "smaller term" if scale.is_complete else "more term"
-        more = f" + ({count_things(each.n_left_out, which)})" if each.n_left_out else ""
-        texts.append(f"{_write(each, names)}{more} = 0")
-    return texts
+    left_out = "smaller term" if scale.is_complete else "more term"
+    chosen = choose_terms(basis, scale, digits=digits, n_terms=terms or None)
+    return [_write(each, names, left_out) for each in chosen]
 
 
 def tidy_equations(
@@ -119,15 +115,15 @@ def tidy_equations(
 
 def tidy_text(equation: TidyEquation, *, terms: int = 0) -> str:
     """Write a tidy equation as one line; at most so many terms, 0 for all."""
-    taken = take_terms(equation, terms or None)
-    more = f" + ({count_things(taken.n_left_out, 'more term')})" if taken.n_left_out else ""
-    return f"{_write(taken, equation.names)}{more} = 0"
+    return _write(take_terms(equation, terms or None), equation.names)
 
 
-def _write(terms: Sum, names: Sequence[str]) -> str:
-    """Write terms with the characters that standard output has."""
+def _write(terms: Sum, names: Sequence[str], left_out: str = "more term") -> str:
+    """Write an equation with the characters that standard output has."""
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    return (UNICODE if is_unicode else ASCII).write(terms, list(map(plain_symbol, names)))
+    written = (UNICODE if is_unicode else ASCII).write(terms, list(map(plain_symbol, names)))
+    more = f" + ({count_things(terms.n_left_out, left_out)})" if terms.n_left_out else ""
+    return f"{written}{more} = 0"
 
 
 # --- Equations in the columns of the table, wherever they can be carried back there ---------------
@@ -146,6 +142,8 @@ class Written(NamedTuple):
 
 def carry_back(model: Any, key: str) -> Written:
     """Carry an ideal of a model back through scaling and PCA, as far as that is possible."""
+    from vanishing.plotting.overview import compose_ideal
+
     ideal = models.ideals_of(model)[key]
     as_it_is = Written(ideal, *models.coordinate_names(model, key))
     steps = models.preprocessing(model)
@@ -155,14 +153,9 @@ def carry_back(model: Any, key: str) -> Written:
     if count(len(names), len(ideal.basis_.blocks)) > MOST_LISTED_TERMS:
         return as_it_is
     try:
-        basis = ideal.basis_.compose(affine_map(steps))
+        carried = compose_ideal(ideal, affine_map(steps), model)
     except ValueError:  # not affine, or onto less than the ideal has variables
         return as_it_is
-    carried = copy(ideal)
-    carried.basis_ = basis
-    carried.n_features_in_ = len(names)
-    if hasattr(model, "feature_names_in_"):
-        carried.feature_names_in_ = model.feature_names_in_
     return Written(carried, names, "")
 
 
