@@ -74,6 +74,7 @@ def test_what_is_saved_is_loaded(tmp_path):
         ("format = true", "should begin with format"),
         ("format = 1\n[[rule]]\nid = 'a'", "line 2, rule 1: 'rule' is a required"),
         ("format = 1\n[[rule]]\nrule = 'a = b'", "line 2, rule 1: .* written =="),
+        ("format = 1\n[[rule]]\nrulez = 'a == b'", "line 2, rule 1: .*'rulez' was unexpected"),
         ("format = 1\n[[rule]]\nrule = 3", "line 2, rule 1, rule: 3 is not of type"),
         ("format = 1\n[[rule]]\nrule = 'a == b'\nnoise = -1", "line 2, rule 1, noise: .*minimum"),
         ("format = 1\n[[rule]]\nrule = 'a == b'\nfoo = 1", "line 2, rule 1: .*'foo' was unex"),

@@ -90,7 +90,9 @@ def read_rules(text: str) -> Rules:
             "vanishing laws --save"
         )
     try:
-        found = next(_make_validator().iter_errors(data), None)
+        # A field that is not known may be the one that lacks, misspelled.
+        errors = _make_validator().iter_errors(data)
+        found = min(errors, key=lambda e: e.validator != "additionalProperties", default=None)
     except (ValueError, RecursionError) as error:  # when it writes its message
         raise RuleError("a number is too long, or fields are nested too deeply") from error
     if found is not None:
