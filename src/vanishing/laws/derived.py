@@ -56,7 +56,8 @@ def compute_step(name: str, divisor: float, cells: FloatArray) -> FloatArray:
     """Return the whole numbers below or above a column divided by a number, up to rounding."""
     quotients = cells / divisor
     slack = ROUNDING * np.abs(quotients)
-    return np.floor(quotients + slack) if name == "floor" else np.ceil(quotients - slack)
+    whole = np.floor(quotients + slack) if name == "floor" else np.ceil(quotients - slack)
+    return np.asarray(whole)
 
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -308,7 +308,7 @@ class _Search:
     ) -> tuple[float, list[_Found], BoolArray] | None:
         """Return bits, total rows, and the columns that are sums; None if nothing is a total."""
         summed: BoolArray | None = None
-        worth = -self.cells.log_alone
+        worth: FloatArray = -self.cells.log_alone
         for _ in range(2):
             rows = self._parse(forced, rounded, summed, worth)
             if not rows:
@@ -358,7 +358,7 @@ class _Search:
         n_told = sum(np.array_equal(each, is_total) for each in self.blanks)
         n_told -= np.array_equal(forced, is_total) and n_told > 0
         bits = n_told * (math.log2(math.comb(self.n_rows, len(rows))) - 1)
-        return bits + math.log2(self.n_rows) * is_total[-1] - 1
+        return bits + math.log2(self.n_rows) * bool(is_total[-1]) - 1
 
     def _measure_name(self, is_named: bool) -> float:
         """Return the bits to say which row is a total, and whether of rows, totals or all rows."""

@@ -163,10 +163,9 @@ def _match_function(node: Expression) -> tuple[str, ...] | None:
     if isinstance(node, Function) and node.name in STEPS and len(names) == 1:
         (inside,) = node.arguments
         divisor = inside.denominator if isinstance(inside, Quotient) else Number(1.0)
-        is_step = isinstance(divisor, Number) and node == _write_step(
-            node.name, divisor.value, names[0]
-        )
-        return (write_step(node.name, divisor.value), names[0]) if is_step else None
+        if isinstance(divisor, Number) and node == _write_step(node.name, divisor.value, names[0]):
+            return write_step(node.name, divisor.value), names[0]
+        return None
     if len(names) == 2:
         for function, shape in _SHAPES.items():
             if node == shape(Column(names[0]), Column(names[1])):
@@ -179,9 +178,9 @@ def write_derived(column: DerivedColumn) -> Expression:
     if column.is_of_other_row:
         step = 1 if column.function == ROWS[0] else -1
         return Previous(column.sources[0], step, column.by, column.order, column.starts_at_zero)
-    step = read_step(column.function)
-    if step is not None:
-        return _write_step(*step, column.sources[0])
+    found = read_step(column.function)
+    if found is not None:
+        return _write_step(*found, column.sources[0])
     if column.function not in _SHAPES:
         raise RuleError(f"rules have no function {column.function!r}")
     first, second = map(Column, column.sources)
