@@ -86,35 +86,6 @@ class Domain:
             return f"is {_join_values(self.values)}"
         return {"key": "is unique", "not negative": ">= 0", "not positive": "<= 0"}[self.kind]
 
-    def find_broken(self, cells: "DomainCells", others: "DomainCells | None" = None) -> BoolArray:
-        """Return the rows that break the rule, shape (n_rows,); blanks do not.
-
-        Of rows that agree in a column that determines another one, those break the rule that
-        differ from most of them; all of them if there is no majority. If there are ``others``, each
-        row is judged by itself among these.
-        """
-        if not cells.columns.keys() >= set(self.columns):
-            return np.zeros(cells.n_rows, dtype=bool)
-        if self.kind in ("key", "dependency"):
-            rows, known = (list(zip(*map(each.write, self.columns), strict=True))
-                           for each in (cells, others or cells))  # fmt: skip
-            alike, own = Counter(known), int(others is not None)
-            if self.kind == "key":
-                return np.array([row[0] != "" and alike[row] + own > 1 for row in rows])
-            beside = Counter(row[0] for row in known if all(row))
-            return np.array([all(row) and 2 * (alike[row] + own) <= beside[row[0]] + own
-                             for row in rows])  # fmt: skip
-        if self.kind == "values":
-            written = cells.write(self.columns[0])
-            return np.array([text not in (*self.values, "") for text in written])
-        first, last = (cells.numbers(name) for name in (self.columns[0], self.columns[-1]))
-        if first is None or last is None:
-            return np.zeros(cells.n_rows, dtype=bool)
-        with np.errstate(invalid="ignore"):
-            if self.kind in ORDERS:
-                return np.asarray(first > last)
-            return np.asarray(first < 0 if self.kind == "not negative" else first > 0)
-
 
 def _join_values(values: Sequence[str]) -> str:
     """Write the values of a code: a range if these are whole numbers without a gap."""
@@ -180,7 +151,7 @@ class DomainCells:
             if fix.column in changed.columns:
                 changed.columns[fix.column][i] = fix.fix
         beside = self.take(others.tolist())
-        broken = [each.find_broken(changed, beside) for each in domains]
+        broken = [find_broken(each, changed, beside) for each in domains]
         return np.asarray(~np.any(broken, axis=0))
 
     def is_text(self, name: str) -> bool:
@@ -219,6 +190,36 @@ class DomainCells:
     def write(self, name: str) -> list[str]:
         """Return the cells as they are written, empty where they are blank."""
         return write_cells(self.columns[name])
+
+
+def find_broken(domain: Domain, cells: DomainCells, others: DomainCells | None = None) -> BoolArray:
+    """Return the rows that break the rule, shape (n_rows,); blanks do not.
+
+    Of rows that agree in a column that determines another one, those break the rule that
+    differ from most of them; all of them if there is no majority. If there are ``others``, each
+    row is judged by itself among these.
+    """
+    if not cells.columns.keys() >= set(domain.columns):
+        return np.zeros(cells.n_rows, dtype=bool)
+    if domain.kind in ("key", "dependency"):
+        rows, known = (list(zip(*map(each.write, domain.columns), strict=True))
+                       for each in (cells, others or cells))  # fmt: skip
+        alike, own = Counter(known), int(others is not None)
+        if domain.kind == "key":
+            return np.array([row[0] != "" and alike[row] + own > 1 for row in rows])
+        beside = Counter(row[0] for row in known if all(row))
+        return np.array([all(row) and 2 * (alike[row] + own) <= beside[row[0]] + own
+                         for row in rows])  # fmt: skip
+    if domain.kind == "values":
+        written = cells.write(domain.columns[0])
+        return np.array([text not in (*domain.values, "") for text in written])
+    first, last = (cells.numbers(name) for name in (domain.columns[0], domain.columns[-1]))
+    if first is None or last is None:
+        return np.zeros(cells.n_rows, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        if domain.kind in ORDERS:
+            return np.asarray(first > last)
+        return np.asarray(first < 0 if domain.kind == "not negative" else first > 0)
 
 
 # --- Discovery ------------------------------------------------------------------------------------

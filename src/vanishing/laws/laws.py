@@ -24,7 +24,7 @@ from vanishing.laws.check import Check, Checker, add_broken, choose_threshold, r
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
-from vanishing.laws.domains import Domain, DomainCells, find_domains, write_domains
+from vanishing.laws.domains import Domain, DomainCells, find_broken, find_domains, write_domains
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -215,7 +215,7 @@ class Laws(Equations):
         unchecked[list(found.unchecked) if self.equations else slice(None)] = True
         for number, each in enumerate(self.domains, len(self.equations)):
             if each in domains:
-                broken = each.find_broken(cells)
+                broken = find_broken(each, cells)
                 broken[totals] = False
                 rows = add_broken(rows, np.flatnonzero(broken), number, row_names)
                 unchecked &= np.any([cells.levels(name) < 0 for name in each.columns], axis=0)
