@@ -298,14 +298,24 @@ def _measure_bound(x: FloatArray) -> float:
     if np.median(x) == 0:
         others = x > 0
         return float(others[0]) + float((others[1:] & ~others[:-1]).sum())
-    x = x + float((x == np.round(x)).all()) / 2
-    bits = _measure_chance(x, np.zeros(len(x)))
-    # Or the density goes on as it is between 0 and the median; rows that repeat each other tell
-    # as much as fewer that are independent.
+    bits = _measure_chance(x, np.full(len(x), -_find_unit(x) / 2))
+    return bits if bits < math.inf else 0.0
+
+
+def _find_unit(x: FloatArray) -> float:
+    """Return 1 for whole numbers, which are rounded, and else 0."""
+    return float((x == np.round(x)).all())
+
+
+def _follow_density(x: FloatArray) -> float:
+    """Return the same bits if the density goes on as it is between 0 and the median.
+
+    Rows that repeat each other tell as much as fewer that are independent.
+    """
+    x = x[:MOST_ROWS] + _find_unit(x) / 2
     counts = np.histogram(x, bins=3, range=(0, float(np.median(x))))[0].astype(float)
     share = _correlate(x)
-    beyond = _extrapolate(np.maximum(counts, 1.0)) * (1 - share) / (1 + share) / math.log(2)
-    return max(bits if bits < math.inf else 0.0, beyond)
+    return _extrapolate(np.maximum(counts, 1.0)) * (1 - share) / (1 + share) / math.log(2)
 
 
 def _is_beyond(x: FloatArray) -> bool:
@@ -489,7 +499,8 @@ def _measure_order(low: FloatArray, high: FloatArray) -> float:
     if _is_beyond(gaps):
         return by_chance
     # What has a bound above 0 is not negative either.
-    return min(by_chance, max(_measure_bound(gaps), _measure_bound(gaps - gaps.min())))
+    moved = gaps - gaps.min()
+    return min(by_chance, max(_measure_bound(gaps), _follow_density(gaps), _follow_density(moved)))
 
 
 def _name_target(law: Law) -> str:
