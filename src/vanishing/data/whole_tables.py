@@ -574,9 +574,10 @@ def make_table(
 def _take_units(table: Table) -> Table:
     """Return a table without its first row, if that holds the units of the columns."""
     texts = {name: text.strip() for (row, name), text in table.stray_texts.items() if row == 0}
-    if not texts or any(measure_unit(text) is None for text in texts.values()):
+    is_unit = [measure_unit(text) is not None for text in texts.values()]
+    if len(table) < 2 or not "".join(texts.values()).strip("-–—") or not all(is_unit):
         return table
-    if len(table) < 2 or np.isfinite(table.values[0]).any():
+    if np.isfinite(table.values[0]).any():
         return table
     first = table.rows[0]
     strays = tuple(each for each in table.strays if each.row != first)

@@ -112,11 +112,6 @@ class DerivedColumn:
         return self.function in ROWS
 
     @property
-    def is_never_negative(self) -> bool:
-        """Whether it is a distance, or 0 where a difference is negative."""
-        return self.function.startswith("|") or self.function.endswith(", 0)")
-
-    @property
     def needed(self) -> tuple[str, ...]:
         """The columns of the table that it takes."""
         groups = (column for column, _ in self.by)

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.data.units import Dimension
@@ -29,7 +29,7 @@ from vanishing.laws.law import Law
 from vanishing.laws.model import ENOUGH_BITS
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.table import whole_columns
-from vanishing.levels import OUTLYING
+from vanishing.levels import CHANCE
 
 #: Dates are ordered as texts are, if they are written like 2024-12-31; others are "of dates".
 Kind = Literal[
@@ -60,15 +60,12 @@ class Domain:
         What a code may be, as it is written.
     bits : float
         What the rule saves when the table is written down.
-    n_rows : int
-        Rows that it was found in.
     """
 
     kind: Kind
     columns: tuple[str, ...]
     values: tuple[str, ...] = ()
     bits: float = 0.0
-    n_rows: int = 0
 
     def __post_init__(self) -> None:
         n_columns = 2 if self.kind in (*ORDERS, "dependency") else 1
@@ -88,35 +85,6 @@ class Domain:
         if self.kind == "values":
             return f"is {_join_values(self.values)}"
         return {"key": "is unique", "not negative": ">= 0", "not positive": "<= 0"}[self.kind]
-
-    def find_broken(self, cells: "DomainCells", others: "DomainCells | None" = None) -> BoolArray:
-        """Return the rows that break the rule, shape (n_rows,); blanks do not.
-
-        Of rows that agree in a column that determines another one, those break the rule that
-        differ from most of them; all of them if there is no majority. If there are ``others``, each
-        row is judged by itself among these.
-        """
-        if not cells.columns.keys() >= set(self.columns):
-            return np.zeros(cells.n_rows, dtype=bool)
-        if self.kind in ("key", "dependency"):
-            rows, known = (list(zip(*map(each.write, self.columns), strict=True))
-                           for each in (cells, others or cells))  # fmt: skip
-            alike, own = Counter(known), int(others is not None)
-            if self.kind == "key":
-                return np.array([row[0] != "" and alike[row] + own > 1 for row in rows])
-            beside = Counter(row[0] for row in known if all(row))
-            return np.array([all(row) and 2 * (alike[row] + own) <= beside[row[0]] + own
-                             for row in rows])  # fmt: skip
-        if self.kind == "values":
-            written = cells.write(self.columns[0])
-            return np.array([text not in (*self.values, "") for text in written])
-        first, last = (cells.numbers(name) for name in (self.columns[0], self.columns[-1]))
-        if first is None or last is None:
-            return np.zeros(cells.n_rows, dtype=bool)
-        with np.errstate(invalid="ignore"):
-            if self.kind in ORDERS:
-                return np.asarray(first > last)
-            return np.asarray(first < 0 if self.kind == "not negative" else first > 0)
 
 
 def _join_values(values: Sequence[str]) -> str:
@@ -183,7 +151,7 @@ class DomainCells:
             if fix.column in changed.columns:
                 changed.columns[fix.column][i] = fix.fix
         beside = self.take(others.tolist())
-        broken = [each.find_broken(changed, beside) for each in domains]
+        broken = [find_broken(each, changed, beside) for each in domains]
         return np.asarray(~np.any(broken, axis=0))
 
     def is_text(self, name: str) -> bool:
@@ -224,6 +192,36 @@ class DomainCells:
         return write_cells(self.columns[name])
 
 
+def find_broken(domain: Domain, cells: DomainCells, others: DomainCells | None = None) -> BoolArray:
+    """Return the rows that break the rule, shape (n_rows,); blanks do not.
+
+    Of rows that agree in a column that determines another one, those break the rule that
+    differ from most of them; all of them if there is no majority. If there are ``others``, each
+    row is judged by itself among these.
+    """
+    if not cells.columns.keys() >= set(domain.columns):
+        return np.zeros(cells.n_rows, dtype=bool)
+    if domain.kind in ("key", "dependency"):
+        rows, known = (list(zip(*map(each.write, domain.columns), strict=True))
+                       for each in (cells, others or cells))  # fmt: skip
+        alike, own = Counter(known), int(others is not None)
+        if domain.kind == "key":
+            return np.array([row[0] != "" and alike[row] + own > 1 for row in rows])
+        beside = Counter(row[0] for row in known if all(row))
+        return np.array([all(row) and 2 * (alike[row] + own) <= beside[row[0]] + own
+                         for row in rows])  # fmt: skip
+    if domain.kind == "values":
+        written = cells.write(domain.columns[0])
+        return np.array([text not in (*domain.values, "") for text in written])
+    first, last = (cells.numbers(name) for name in (domain.columns[0], domain.columns[-1]))
+    if first is None or last is None:
+        return np.zeros(cells.n_rows, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        if domain.kind in ORDERS:
+            return np.asarray(first > last)
+        return np.asarray(first < 0 if domain.kind == "not negative" else first > 0)
+
+
 # --- Discovery ------------------------------------------------------------------------------------
 
 
@@ -253,22 +251,24 @@ def find_domains(
 def _leave_out_implied(found: list[Domain]) -> list[Domain]:
     """Leave out that a <= c where a <= b and b <= c; the same of what determines what."""
     pairs = {each.columns for each in found}
-    after: dict[str, list[str]] = {}
-    for first, second in pairs:
-        after.setdefault(first, []).append(second)
     places = {name: k for k, each in enumerate(found) for name in each.columns[::-1]}
 
-    def is_implied(first: str, last: str) -> bool:
-        for middle in after[first]:
-            if middle == last or (middle, last) not in pairs:
-                continue
-            # Of columns that determine each other, one stands for all.
-            is_same = (middle, first) in pairs or (last, middle) in pairs
-            if not is_same or places[middle] < max(places[first], places[last]):
-                return True
-        return False
+    def is_between(middle: str, first: str, last: str) -> bool:
+        if not {(first, middle), (middle, last)} <= pairs:
+            return False
+        # Of columns that determine each other, one stands for all.
+        is_same = (middle, first) in pairs or (last, middle) in pairs
+        return not is_same or places[middle] < max(places[first], places[last])
 
-    return [each for each in found if not is_implied(*each.columns)]
+    return [each for each in found if not any(is_between(name, *each.columns) for name in places)]
+
+
+def _correlate(x: FloatArray) -> float:
+    """Return the rank correlation of numbers with those of the row before, 0 if it is negative."""
+    ranks = np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(float)
+    before, after = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
+    size = math.sqrt(float(before @ before) * float(after @ after))
+    return min(max(float(before @ after) / size, 0.0), 1.0) if size else 0.0
 
 
 def _measure_chance(x: FloatArray, bound: FloatArray) -> float:
@@ -277,11 +277,7 @@ def _measure_chance(x: FloatArray, bound: FloatArray) -> float:
     Each is normal around what the one before tells, with the spread of the lower half.
     """
     middle = float(np.median(x))
-    ranks = np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(float)
-    before, after = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
-    size = math.sqrt(float(before @ before) * float(after @ after))
-    share = min(max(float(before @ after) / size, 0.0), 1.0) if size else 0.0
-    expected = middle + share * (x[:-1] - middle)
+    expected = middle + _correlate(x) * (x[:-1] - middle)
     off = x[1:] - expected
     centre = float(np.median(off))
     spread = centre - float(np.quantile(off, LOWER))
@@ -302,18 +298,31 @@ def _measure_bound(x: FloatArray) -> float:
     if np.median(x) == 0:
         others = x > 0
         return float(others[0]) + float((others[1:] & ~others[:-1]).sum())
-    unit = float((x == np.round(x)).all())
-    bits = _measure_chance(x, np.full(len(x), -unit / 2))
+    bits = _measure_chance(x, np.full(len(x), -_find_unit(x) / 2))
     return bits if bits < math.inf else 0.0
 
 
+def _find_unit(x: FloatArray) -> float:
+    """Return 1 for whole numbers, which are rounded, and else 0."""
+    return float((x == np.round(x)).all())
+
+
+def _follow_density(x: FloatArray) -> float:
+    """Return the same bits if the density goes on as it is between 0 and the median.
+
+    Rows that repeat each other tell as much as fewer that are independent.
+    """
+    x = x[:MOST_ROWS] + _find_unit(x) / 2
+    counts = np.histogram(x, bins=3, range=(0, float(np.median(x))))[0].astype(float)
+    share = _correlate(x)
+    return _extrapolate(np.maximum(counts, 1.0)) * (1 - share) / (1 + share) / math.log(2)
+
+
 def _is_beyond(x: FloatArray) -> bool:
-    """Say whether 0 is further below numbers than any of them will be, by the spread of these."""
-    middle = float(np.median(x))
-    lower = middle - float(np.quantile(x, LOWER))
-    # Tails that are longer than normal ones show in the least of the numbers.
-    lowest = (middle - float(x.min())) / -float(ndtri(1 / (len(x) + 1)))
-    return middle > OUTLYING * max(lower, lowest)
+    """Say whether 0 is below any of so many further numbers: their tail is at most exponential."""
+    lowest = np.sort(x)[: math.isqrt(len(x)) + 1]
+    scale = float(np.mean(lowest[-1] - lowest))
+    return len(lowest) * math.exp(-lowest[-1] / scale) < CHANCE if scale else bool(lowest[0] > 0)
 
 
 class _Search:
@@ -341,7 +350,7 @@ class _Search:
         """Yield a rule with its bits, if these are enough to name it among others and to hold."""
         bits -= math.log2(max(n_choices, 1))
         if bits > ENOUGH_BITS:
-            yield replace(domain, bits=bits, n_rows=self.cells.n_rows)
+            yield replace(domain, bits=bits)
 
     def _is_told(self, names: set[str]) -> bool:
         """Say whether a law tells one of two columns by the other."""
@@ -370,40 +379,29 @@ class _Search:
                 low, high = every[pair[0]], every[pair[1]]
                 known = np.isfinite(low) & np.isfinite(high)
                 bits = _measure_order(low[known], high[known])
-                is_iso = all(self.cells.write(name)[0][4:5] in ("-", "") for name in pair)
-                kind: Kind = "order of dates" if is_date and not is_iso else "order"
+                texts = (next(filter(None, self.cells.write(name))) for name in pair)
+                is_iso = not is_date or all(text[4:5] == "-" for text in texts)
+                kind: Kind = "order" if is_iso else "order of dates"
                 yield from self._judge(Domain(kind, pair), bits, n_choices)
 
     def list_signs(self, orders: Sequence[Domain], others: set[str]) -> Iterator[Domain]:
-        """Yield columns that never change their sign, unless others tell that already."""
-        found: dict[str, Domain] = {}
-        least: set[str] = set()
-        for name in self.names:
-            numbers = None if self.cells.is_text(name) else self.cells.numbers(name)
-            if numbers is None:
-                continue
+        """Yield columns that never change their sign, unless laws or others tell them already."""
+        others = others | {_name_target(law) for law in self.laws}
+        found: list[Domain] = []
+        for name in [each for each in self.names if not self.cells.is_text(each)]:
+            numbers = self.cells.columns[name]
             known = numbers[np.isfinite(numbers)]
-            if len(known) and known.min() >= 0:
-                least.add(name)
-            kind: Kind = "not negative" if len(known) and known.max() > 0 else "not positive"
+            if name in others or not len(known):
+                continue
+            kind: Kind = "not negative" if known.max() > 0 else "not positive"
             known = known if kind == "not negative" else -known
-            if name in others or not len(known) or known.min() < 0 or np.ptp(known) == 0:
-                continue
             # A column of 20 to 30 has a bound at 20, not at 0.
-            if known.min() > float(np.quantile(known, LOWER)) - known.min():
-                continue
-            bits = _measure_bound(known)
-            for each in self._judge(Domain(kind, (name,)), bits, 2 * len(self.names)):
-                found[name] = each
-        for name, function in self.functions.items():
-            if function.is_never_negative or least.issuperset(function.sources):
-                least.add(name)
-        for name, each in found.items():
-            is_told = any(_tells_sign(law, name, least) for law in self.laws) or any(
-                order.columns[1] == name and order.columns[0] in found for order in orders
-            )
-            if each.kind == "not positive" or not is_told:
-                yield each
+            if np.ptp(known) and 0 <= 2 * known.min() <= np.quantile(known, LOWER):
+                domain = Domain(kind, (name,))
+                found += self._judge(domain, _measure_bound(known), 2 * len(self.names))
+        columns = {each.columns[0] for each in found}
+        above = {order.columns[1] for order in orders if order.columns[0] in columns}
+        return (each for each in found if each.columns[0] not in above)
 
     def list_codes(self) -> Iterator[Domain]:
         """Yield columns that have few values, and in which a further one would have been seen."""
@@ -472,7 +470,7 @@ def _extrapolate(counts: FloatArray) -> float:
     share = counts[0] / counts[1]
     # Of a normal distribution, the logarithms of the counts are a parabola.
     curvature = share / (counts[1] / counts[2]) if len(counts) > 2 else 1.0
-    return float(counts[0] * share * min(curvature, 1.0))
+    return float(counts[0] * min(share, 1.0) * min(curvature, 1.0))
 
 
 def _list_ordered(values: FloatArray) -> Iterator[tuple[int, int]]:
@@ -498,22 +496,16 @@ def _measure_order(low: FloatArray, high: FloatArray) -> float:
     above = n_rows - np.searchsorted(np.sort(high), low, side="left")
     by_chance = -float(np.log2(above / n_rows).sum())
     by_chance = min(by_chance, _measure_chance(high, low))
-    return by_chance if _is_beyond(gaps) else min(by_chance, _measure_bound(gaps))
+    if _is_beyond(gaps):
+        return by_chance
+    # What has a bound above 0 is not negative either.
+    moved = gaps - gaps.min()
+    return min(by_chance, max(_measure_bound(gaps), _follow_density(gaps), _follow_density(moved)))
 
 
 def _name_target(law: Law) -> str:
     """Return the column that a law tells: people compute columns from those before."""
     return law.target or law.columns[-1]
-
-
-def _tells_sign(law: Law, name: str, least: set[str]) -> bool:
-    """Say whether a column that a law tells is not negative since none of the others is."""
-    if name != _name_target(law) or law.logs is not None or law.choices is not None:
-        return False
-    own = law.exponents[:, law.names.index(name)] > 0
-    signs = np.sign(law.coefficients)
-    is_opposite = len({*signs[own], *-signs[~own]}) == 1
-    return is_opposite and set(law.columns) - {name} <= least
 
 
 def _measure_key(texts: list[str]) -> float:

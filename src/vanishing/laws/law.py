@@ -581,22 +581,13 @@ class Equations:
         """
         return [str(equation) for equation in self.equations]
 
-    def more_lines(self) -> list[str]:
-        """Return what is found besides equations as lines of text.
-
-        Returns
-        -------
-        list of str
-        """
-        return []
-
     def _describe(self, equation: Law) -> str:
         """Say how well an equation holds, for notebooks."""
         return f"extent {equation.extent:.2g} · p-value {equation.p_value:.1g}"
 
     def __str__(self) -> str:
         notes = [f"({printable(note)})" for note in self.notes]
-        return "\n  ".join([self.summary(), *self.lines(), *self.more_lines(), *notes])
+        return "\n  ".join([self.summary(), *self.lines(), *notes])
 
     def __repr__(self) -> str:
         return str(self)
@@ -608,8 +599,7 @@ class Equations:
             for equation in self.equations
         )
         table = f"<table>{rows}</table>" if rows else ""
-        said = [*self.more_lines(), *self.notes]
-        notes = "".join(f"<li>{escape(note)}</li>" for note in said)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from html import escape
 from itertools import compress
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ from vanishing.laws.check import Check, Checker, add_broken, choose_threshold, r
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
-from vanishing.laws.domains import Domain, DomainCells, find_domains, write_domains
+from vanishing.laws.domains import Domain, DomainCells, find_broken, find_domains, write_domains
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
@@ -214,7 +215,7 @@ class Laws(Equations):
         unchecked[list(found.unchecked) if self.equations else slice(None)] = True
         for number, each in enumerate(self.domains, len(self.equations)):
             if each in domains:
-                broken = each.find_broken(cells)
+                broken = find_broken(each, cells)
                 broken[totals] = False
                 rows = add_broken(rows, np.flatnonzero(broken), number, row_names)
                 unchecked &= np.any([cells.levels(name) < 0 for name in each.columns], axis=0)
@@ -389,7 +390,7 @@ class Laws(Equations):
         return f"{count} in {where}; {self._noise_text()}{more}."
 
     def lines(self, *, numbered: bool = False) -> list[str]:
-        """Return the laws with their evidence as lines of text.
+        """Return the laws with their evidence, and what else holds in every row, as lines of text.
 
         Parameters
         ----------
@@ -417,21 +418,11 @@ class Laws(Equations):
         lines = []
         for law, words in zip(laws, evidence, strict=True):
             lines += [f"{law:<{start}}{words}"] if len(law) <= room else [law, " " * start + words]
-        return lines
+        return lines + write_domains(self.domains, len(laws) + 1 if numbered else None)
 
-    def more_lines(self, *, numbered: bool = False) -> list[str]:
-        """Return what else holds in every row as a line of text; nothing if there is nothing.
-
-        Parameters
-        ----------
-        numbered : bool
-            Whether the domains have their numbers, after those of the laws.
-
-        Returns
-        -------
-        list of str
-        """
-        return write_domains(self.domains, len(self.equations) + 1 if numbered else None)
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{escape(text)}</p>" for text in write_domains(self.domains))
+        return super()._repr_html_() + said
 
     def _describe(self, equation: Law) -> str:
         return " · ".join(filter(None, equation.evidence))

@@ -16,7 +16,7 @@ from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
-from vanishing.laws.domains import Domain, DomainCells
+from vanishing.laws.domains import Domain, DomainCells, find_broken
 from vanishing.rules.expression import (
     AcrossRows,
     And,
@@ -233,7 +233,9 @@ def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
     every = {**columns.texts, **columns.numbers}
     cells = DomainCells(columns.n_rows, {name: every[name] for name in node.names})
     domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
-    return Cells(~domain.find_broken(cells), _all_known([columns.get(name) for name in node.names]))
+    return Cells(
+        ~find_broken(domain, cells), _all_known([columns.get(name) for name in node.names])
+    )
 
 
 def _refuse_totals(node: Totals, columns: Columns) -> Cells:

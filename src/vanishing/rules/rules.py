@@ -451,9 +451,8 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
     else:
         bound = other if domain.kind == "order" else Number(0.0)
         expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)
-    evidence = Evidence(
-        round(domain.bits), rows=domain.n_rows, p_value=float(f"{2.0**-domain.bits:.3g}")
-    )
+    p_value = float(f"{2.0**-domain.bits:.3g}")
+    evidence = Evidence(round(domain.bits), rows=laws.n_rows, p_value=p_value)
     return Rule(name, expression, source="found", evidence=evidence)
 
 

@@ -145,7 +145,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
     record |= write_rules_of(found, asked.save, asked.update)
     if not output.json and output.out != "-":
-        _show_laws(found, [*found.lines(), *found.more_lines()])
+        _show_laws(found, found.lines())
         used = {name for law in listed for name in law.columns}
         used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         used |= {law.where.column for law in listed if law.where is not None}
@@ -469,8 +469,7 @@ def _check_of(
             for line in list_rules(found):
                 say(fit_width(f"  {line}"))
         else:
-            lines = [*found.lines(numbered=True), *found.more_lines(numbered=True)]
-            _show_laws(found, lines)
+            _show_laws(found, found.lines(numbered=True))
         say()
         ranked = checked.ranked()
         for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):

@@ -21,6 +21,7 @@ from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.equations.text import as_given
 from vanishing.laws.check import Check, Fix
+from vanishing.laws.domains import write_domains
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 
@@ -212,7 +213,7 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         "verdict": check.verdict() if len(laws) or check.n_totals or check.rows else "",
         "notes": [
             *map(as_sentence, read.sentences(REMEDIES)),
-            *laws.more_lines(),
+            *write_domains(laws.domains),
             *(f"{note}." for note in laws.notes),
         ],
         "nRows": len(read),

@@ -13,6 +13,7 @@ from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import join
 from vanishing.laws.check import Findings
+from vanishing.laws.domains import write_domains
 from vanishing.laws.formulas import write_value
 from vanishing.laws.table import take_table
 
@@ -102,7 +103,7 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     used |= {law.where.column for law in laws if law.where is not None}
     if items and (unused := [name for name in laws.names if name not in used]):
         parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
-    parts += [element("p", text) for text in laws.more_lines()]
+    parts += [element("p", text) for text in write_domains(laws.domains)]
     if laws.totals:
         rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]
         parts += [element("h3", "Total rows"), element("ul", rows)]

@@ -1,0 +1,126 @@
+"""Units in headers: ``python -m benchmarks.laws.units``.
+
+Writes ``units_results.md`` and ``.json`` beside this file. Tables of 30 to 300 rows with laws of
+physics and of accounts, in which each column has a unit, written in one of four ways: in brackets,
+in parentheses, after a comma, or in a row of its own below the header. The numbers are rounded.
+Three more columns have units, too, and no law. A table with an error has one wrong cell.
+
+*Found* are tables whose laws are all found, and *false* those with another law. *Located* are
+errors of which the row is named, and *cell* those of which the right cell is one of those that
+would restore the law. *Dropped* are tables in which a column is missing, and *units read* those of
+which all units are known.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.laws.report import describe, share, table, write
+
+from vanishing import discover
+
+WAYS = ("brackets", "parentheses", "comma", "row")
+#: Columns with their units, and how the last one is computed from the others.
+LAWS: dict[str, tuple[dict[str, str], Any]] = {
+    "speed": ({"distance": "m", "time": "s", "speed": "m/s"}, lambda d, t: d / t),
+    "speed in km/h": ({"distance": "m", "time": "s", "speed": "km/h"}, lambda d, t: 3.6 * d / t),
+    "power": ({"voltage": "V", "current": "A", "power": "kW"}, lambda u, i: u * i / 1000),
+    "force": ({"mass": "kg", "acceleration": "m/s²", "force": "N"}, lambda m, a: m * a),
+    "kinetic": ({"mass": "g", "speed": "m/s", "energy": "mJ"}, lambda m, v: m * v**2 / 2),
+    "celsius": ({"inside": "°C", "outside": "°F"}, lambda c: 1.8 * c + 32),
+    "accounts": ({"net": "USD", "tax": "USD", "gross": "USD"}, lambda n, t: n + t),
+    "bill": ({"used": "kWh", "price": "EUR/kWh", "cost": "EUR"}, lambda k, p: k * p),
+}
+OTHERS = {"height": "cm", "pressure": "hPa", "humidity": "%"}
+
+
+def make_table(kind: str, rng: np.random.Generator) -> tuple[dict[str, str], np.ndarray]:
+    """Return the columns with their units, and the rows of a table."""
+    units, compute = LAWS[kind]
+    n_rows = int(rng.integers(30, 300))
+    sources = np.round(rng.uniform(1, 99, (len(units) - 1, n_rows)), 2)
+    others = np.round(rng.normal(100, 20, (len(OTHERS), n_rows)), 1)
+    values = np.column_stack([*sources, np.round(compute(*sources), 4), *others])
+    return units | OTHERS, values
+
+
+def write_table(path: Path, way: str, units: dict[str, str], values: np.ndarray) -> list[str]:
+    """Write a table as a file, and return the names of its columns."""
+    forms = {"brackets": "{} [{}]", "parentheses": "{} ({})", "comma": "{}, {}", "row": "{}"}
+    names = [forms[way].format(name, unit) for name, unit in units.items()]
+    lines = [names, *([[*units.values()]] if way == "row" else []), *values.tolist()]
+    path.write_text("\n".join("\t".join(map(str, line)) for line in lines) + "\n")
+    return names
+
+
+def measure(seed: int, number: int) -> dict[str, Any]:
+    """Look for the law of a table, and for its error."""
+    kind, way = [*LAWS][number % len(LAWS)], WAYS[number // len(LAWS) % len(WAYS)]
+    rng = np.random.default_rng([seed, number])
+    units, values = make_table(kind, rng)
+    n_columns = len(LAWS[kind][0])
+    place = int(rng.integers(len(values))), int(rng.integers(n_columns))
+    has_error = bool(number % 2)
+    if has_error:
+        values[place] = np.round(values[place] * rng.choice([0.1, 1.3, 10]) + 1, 4)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.tsv")
+        names = write_table(path, way, units, values)
+        laws = discover(path)
+        checked = laws.check(path)
+    expected = set(names[:n_columns])
+    got = [set(law.columns) for law in laws]
+    row = next((each for each in checked if each.row == place[0] and not each.is_missing), None)
+    return {
+        "kind": kind,
+        "way": way,
+        "number": number,
+        "error": has_error,
+        "laws": [str(law) for law in laws],
+        "found": expected in got,
+        "false": [str(law) for law in laws if set(law.columns) != expected],
+        "located": has_error and row is not None,
+        "cell": row is not None
+        and names[place[1]] in {fix.column for fix in (*row.fixes, *row.alternatives)},
+        "alarms": sum(each.row != place[0] or not has_error for each in checked),
+        "dropped": list(laws.names) != names,
+        "read": list(laws.column_units) == list(units.values()),
+    }
+
+
+def main() -> None:
+    """Run the tables and write the results."""
+    parser = argparse.ArgumentParser(description="Units in headers.")
+    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=33)
+    options = parser.parse_args()
+    rows = [measure(options.seed, number) for number in range(options.tables)]
+    report({"machine": describe(options.seed), "tables": rows})
+
+
+def report(record: dict[str, Any]) -> None:
+    """Write the results."""
+    lines = []
+    for way in (*WAYS, "all"):
+        some = [row for row in record["tables"] if way in (row["way"], "all")]
+        wrong = [row for row in some if row["error"]]
+        lines.append(
+            {
+                "units": way,
+                "laws found": share(sum(row["found"] for row in some), len(some)),
+                "with a false law": share(sum(bool(row["false"]) for row in some), len(some)),
+                "located": share(sum(row["located"] for row in wrong), len(wrong)),
+                "cell": share(sum(row["cell"] for row in wrong), len(wrong)),
+                "with alarms": share(sum(row["alarms"] > 0 for row in some), len(some)),
+                "dropped": share(sum(row["dropped"] for row in some), len(some)),
+                "units read": share(sum(row["read"] for row in some), len(some)),
+            }
+        )
+    write("units", "Units in headers", __doc__.partition("\n\n")[2], record, [table(lines)])
+    print(table(lines))
+
+
+if __name__ == "__main__":
+    main()
