@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.data.sheet_layout import CellPlaces
 from vanishing.equations.text import (
     as_given,
     changed_number,
@@ -469,6 +470,14 @@ class Check:
             items = "".join(f"<{tag}>{escape(line.strip())}</{tag}>" for line in lines)
             html += f"<ul>{items}</ul>" if is_row else items
         return html
+
+
+def locate(found: BrokenRow, places: CellPlaces, row: int) -> BrokenRow:
+    """Return a row that is called by its cells on the sheet, too; ``row`` is counted from 1."""
+    fixes = dict.fromkeys(fix.column for fix in (*found.fixes, *found.sums))
+    cells = ", ".join(filter(None, (places.address(row, column) for column in fixes)))
+    shown = [found.name, cells, *(places.address(row, fix.column) for fix in found.alternatives)]
+    return replace(found, name=" or ".join(filter(None, shown)).replace(" or ", ", ", 1))
 
 
 def _say_sums(found: BrokenRow) -> str:

@@ -18,7 +18,7 @@ from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, choose_threshold, tolerate
+from vanishing.laws.check import Check, Checker, choose_threshold, locate, tolerate
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
@@ -181,6 +181,9 @@ class Laws(Equations):
             found = self._check(values, table, names, texts, callback, np.arange(len(values)))
         return replace(
             found,
+            rows=[locate(each, table.places, table.rows[each.row]) for each in found.rows]
+            if table.places
+            else found.rows,
             columns=(*table.shown_names, *(each.name for each in table.set_aside))
             if has_names(X)
             else self.names,
