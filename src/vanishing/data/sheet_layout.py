@@ -267,7 +267,8 @@ class _Sheet:
         numeric = _summarize(kinds[start:end]) == NUMBER
         header = self._find_header(kinds, rows, columns, numeric, start)
         has_numbers = (kinds[:, numeric] == NUMBER).any(axis=1)
-        end = max(end, 1 + int(np.flatnonzero(has_numbers).max(initial=-1)))
+        is_row = has_numbers | (kinds != BLANK).all(axis=1)  # a note leaves columns blank
+        end = max(end, 1 + int(np.flatnonzero(is_row).max(initial=-1)))
         first = header[-1] + 1 if header else end
         if has_numbers[first:end].sum() < fewest:
             return []
