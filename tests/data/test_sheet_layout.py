@@ -185,3 +185,10 @@ def test_plain_tables_are_read_as_ever(save):
 def test_noise_has_no_tables(save):
     path = save([["a"], [], [None, "b"], [1], [], [None, None, 2.5]])
     assert len(list_tables(path)[0]) <= 1
+
+
+def test_a_section_right_below_years(save):
+    income, costs = RNG.integers(500, 900, 12), RNG.integers(50, 400, 12)
+    rows = [["", *range(2001, 2013)], ["Plan"], ["income", *income.tolist()]]
+    table = read_table(save([*rows, ["costs", *costs.tolist()]]), transposed=True)
+    assert table.names == ("income", "costs")

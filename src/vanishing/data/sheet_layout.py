@@ -289,14 +289,14 @@ class _Sheet:
             numbers = [self.grid[lines[row]][j] for j in columns[kinds[row] == NUMBER]]
             return bool(numbers) and all(_is_period(write_cell(each)) for each in numbers)
 
-        last = first = start
         if 2 * are_texts[:start].any(axis=0).sum() >= max(1, numeric.sum()):
             last = first = int(np.flatnonzero(are_texts[:start].any(axis=1))[-1])
             # Names that are numbers below those of groups, such as years.
             last += not are_texts[last].all() and has_times(last + 1)
         else:
-            texts = [[write_cell(self.grid[i][j]) for j in columns] for i in lines[start:]]
-            if not (has_times(start) and guess_header(texts[0], texts[1:])[0]):
+            last = first = next(filter(has_times, range(start, -1, -1)), len(rows))
+            texts = [[write_cell(self.grid[i][j]) for j in columns] for i in lines[first:]]
+            if not (texts and guess_header(texts[0], texts[1:])[0]):
                 return []
         # Names of groups stand directly above those of columns, and not above the first one.
         while first and lines[first - 1] == lines[first] - 1:
