@@ -46,8 +46,8 @@ from vanishing.data.excel_formulas import (
     parse,
     read_letters,
     resolve,
-    write_address,
 )
+from vanishing.data.sheet_layout import write_address
 from vanishing.laws.formulas import check_formulas
 from vanishing.laws.model import EXACT_DIGITS
 

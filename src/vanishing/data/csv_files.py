@@ -253,7 +253,8 @@ def _guess_delimiter(lines: Sequence[str]) -> str:
                 return delimiter
     # One column; or some rows have another length, which reading reports.
     first = lines[0] if lines else ""
-    return max(DELIMITERS[:-1], key=lambda each: (first.count(each), each == ","))
+    text = "".join(lines)
+    return max(DELIMITERS[:-1], key=lambda each: (first.count(each), text.count(each), each == ","))
 
 
 def _count_lines_above(lines: Sequence[str], delimiter: str) -> int:
@@ -481,6 +482,8 @@ class OpenTable(ABC):
     index: tuple[int, ...] = ()  # columns that hold the index of a pandas frame
     row_ids: Any = None  # what rows in memory are called; those of files are numbered from 1
     n_above: int = 0  # lines of a text file above the header, which are left out
+    places: Any = None  # of the cells on a sheet, if the table is not the only thing there
+    is_turnable = False  # whether the rows may be variables
 
     def __init__(self) -> None:
         self.layout_notes: list[Note] = []  # what was guessed of names and rows
@@ -596,7 +599,7 @@ class CsvFile(OpenTable):
             beginning, _ = first_lines(stream)
         self._is_ascii = beginning.isascii()
         self.encoding = _guess_encoding(beginning, where)
-        beginning, self._has_more = self._checked(self._read_beginning)
+        beginning, self.has_more = self._checked(self._read_beginning)
         try:
             self.dialect = guess_dialect(beginning, delimiter=delimiter, header=header)
         except ValueError as error:
@@ -623,6 +626,15 @@ class CsvFile(OpenTable):
                 is_doubtful=self.dialect.is_doubtful,
             )
 
+    def read_cells(self) -> list[list[str]]:
+        """Return the rows of a short text, blank ones too; none if its first line is no row."""
+        if self.has_more or self.dialect.commented or self.dialect.has_hint:
+            return []
+        lines = io.StringIO(self._read_beginning()[0].decode("utf-8-sig", "replace"), newline="")
+        with suppress(csv.Error):  # a quote that is not closed
+            return list(csv.reader(lines, delimiter=self.dialect.delimiter, strict=True))
+        return []
+
     def decide(self, decimal: DecimalSign, columns: Sequence[CellSummary]) -> None:
         """Take a sign for the decimal one, and find out what the columns hold."""
         self.kinds = find_kinds(columns, decimal, given=self._given is not None)
@@ -635,7 +647,7 @@ class CsvFile(OpenTable):
         if self._is_settled:
             return
         self._is_settled = True
-        if not self._has_more:
+        if not self.has_more:
             return
         if self._is_ascii and self.encoding is None:
             with open_stream(self._file) as stream:

@@ -4,7 +4,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from vanishing.arrays.namespace import import_extra
@@ -16,6 +15,7 @@ from vanishing.data.csv_files import (
     import_arrow,
     is_numeric,
 )
+from vanishing.data.sheet_layout import Grid, Region, find_regions, split_area, write_cell
 from vanishing.data.written_numbers import MISSING, is_number, read_texts
 
 #: What Excel shows where a formula fails.
@@ -31,18 +31,24 @@ class Sheet(NamedTuple):
 
     ``first_line`` is the row of the sheet that is the first one below the names; None where empty
     rows were left out. ``notes`` say which sheet was read and what was guessed of its first row.
+    ``regions`` are the tables of the sheet, unless it clearly is nothing but one.
     """
 
     names: list[str] | None
     columns: list[Any]
     first_line: int | None
+    title: str
     notes: list[Note]
+    regions: list[Region]
 
 
-def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | None) -> Sheet:
+def read_sheet(
+    content: bytes, where: str, *, sheet: str | None, header: bool | None, always: bool
+) -> Sheet:
     """Read a sheet: the one of a name or number, or the first visible one with a table of numbers.
 
-    Whether the first row holds names is guessed if ``header`` is None.
+    Whether the first row holds names is guessed if ``header`` is None. Its tables are looked for
+    then, or if ``always``.
     """
     books = [open_book(content, where, data_only=True)]
     if has_formulas(content):
@@ -53,12 +59,19 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
         chosen = [title for title in titles if title not in hidden] or titles
     else:
         chosen = [choose_sheet(titles, sheet, where)]
-    found = {title: _find_table([book[title] for book in books]) for title in chosen}
+    grids = {title: _read_cells([book[title] for book in books]) for title in chosen}
+    found = {title: _find_table(grid) for title, grid in grids.items()}
+    regions = {
+        title: find_regions(grid, always=always) if always or header is None else []
+        for title, grid in grids.items()
+    }
     filled = [title for title, (rows, _) in found.items() if rows]
     if not filled:
         raise TableError(f"{where} holds no table: its sheets are empty")
     split = {title: _split_columns(*found[title], header) for title in filled}
-    title = next((title for title in filled if _holds_numbers(split[title][1])), filled[0])
+    title = next(
+        (title for title in filled if regions[title] or _holds_numbers(split[title][1])), filled[0]
+    )
     names, columns, places, notes = split[title]
     if not places:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
@@ -69,11 +82,12 @@ def read_sheet(content: bytes, where: str, *, sheet: str | None, header: bool | 
         why = "" if title == filled[0] else ", the first with a table of numbers"
         notes = [Note(f"sheet {title!r} is read{why}", "sheet", ", ".join(others)), *notes]
     follow = places == list(range(places[0], places[0] + len(places)))
-    return Sheet(names, columns, places[0] if follow else None, notes)
+    return Sheet(names, columns, places[0] if follow else None, title, notes, regions[title])
 
 
 def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
-    """Return the title of a sheet that is given by its title or number."""
+    """Return the title of a sheet that is given by its title or number, maybe with cells on it."""
+    sheet = sheet if sheet in titles else split_area(sheet)[0]
     if sheet in titles:
         return sheet
     if sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
@@ -82,14 +96,18 @@ def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
 
 
 def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
-    """Return the names of the visible sheets that hold a table of numbers, and of all others."""
+    """Return the names of visible sheets and tables on them, ``Budget!B4:F30``, and of others."""
     book = open_book(content, where, data_only=True)
-    found = []
+    found, others = list[str](), list[str]()
     for each in book.worksheets:
-        rows, places = _find_table([each]) if each.sheet_state == "visible" else ([], [])
-        if rows and _holds_numbers(_split_columns(rows, places, None)[1]):
-            found.append(each.title)
-    return found, [each.title for each in book.worksheets if each.title not in found]
+        grid = _read_cells([each]) if each.sheet_state == "visible" else []
+        regions, (rows, places) = find_regions(grid), _find_table(grid)
+        if len(regions) > 1:
+            found += [f"{each.title}!{region.area}" for region in regions]
+        else:
+            is_table = regions or (rows and _holds_numbers(_split_columns(rows, places, None)[1]))
+            (found if is_table else others).append(each.title)
+    return found, others
 
 
 def open_book(content: bytes, where: str, *, data_only: bool) -> Any:
@@ -111,13 +129,19 @@ def has_formulas(content: bytes) -> bool:
         return any(re.search(rb"<(\w+:)?f[ >]", archive.read(name)) for name in sheets)
 
 
-def _find_table(sheets: Sequence[Any]) -> tuple[list[Row], list[int]]:
-    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers.
+def _read_cells(sheets: Sequence[Any]) -> Grid:
+    """Return the cells of a sheet.
 
     ``sheets`` is the sheet with values, and the same with formulas if there are any.
     """
     cells = _take_formulas(sheets) if len(sheets) > 1 else sheets[0].iter_rows(values_only=True)
     every = [[None if cell is None or _is_missing(cell) else cell for cell in row] for row in cells]
+    width = max(map(len, every), default=0)
+    return [row + [None] * (width - len(row)) if set(row) - {None} else [] for row in every]
+
+
+def _find_table(every: Grid) -> tuple[list[Row], list[int]]:
+    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers."""
     places = [i for i, row in enumerate(every, 1) if any(cell is not None for cell in row)]
     rows = [every[i - 1] for i in places]
     if not rows:
@@ -126,9 +150,7 @@ def _find_table(sheets: Sequence[Any]) -> tuple[list[Row], list[int]]:
     # Rows above the first that is half as full as the fullest one are titles.
     start = next(i for i, size in enumerate(sizes) if 2 * size >= max(sizes))
     rows, places = rows[start:], places[start:]
-    width = max(map(len, rows))
-    rows = [[*row, *[None] * (width - len(row))] for row in rows]
-    used = [j for j in range(width) if any(row[j] is not None for row in rows)]
+    used = [j for j in range(len(rows[0])) if any(row[j] is not None for row in rows)]
     return [[row[j] for j in used] for row in rows], places
 
 
@@ -148,13 +170,13 @@ def _split_columns(
     rows: list[Row], places: list[int], header: bool | None
 ) -> tuple[list[str] | None, list[Any], list[int], list[Note]]:
     """Return the names of the columns, the columns, the numbers of their rows, and notes."""
-    first = [_write(cell) for cell in rows[0]]
+    first = [write_cell(cell) for cell in rows[0]]
     notes = []
     if header is None:
-        below = [[_write(cell) for cell in row] for row in rows[1:]]
+        below = [[write_cell(cell) for cell in row] for row in rows[1:]]
         header, is_doubtful = guess_header(first, below)
         notes = describe_header(first, has_names=header, is_doubtful=is_doubtful)
-    columns = [_make_column([row[j] for row in rows[int(header) :]]) for j in range(len(rows[0]))]
+    columns = [make_column([row[j] for row in rows[int(header) :]]) for j in range(len(rows[0]))]
     return first if header else None, columns, places[int(header) :], notes
 
 
@@ -171,7 +193,7 @@ def _is_missing(cell: Any) -> bool:
     return isinstance(cell, str) and (cell.strip() in MISSING or cell in FAILED)
 
 
-def _make_column(cells: list[Any]) -> Any:
+def make_column(cells: list[Any]) -> Any:
     """Return cells as numbers, if all of them are, or else as texts."""
     arrow = import_arrow()
     said = [cell for cell in cells if cell is not None]
@@ -183,21 +205,8 @@ def _make_column(cells: list[Any]) -> Any:
         for cell in said
     ):
         return arrow.array([None if cell is None else float(cell) for cell in cells])
-    written = [None if cell is None else _write(cell) for cell in cells]
+    written = [None if cell is None else write_cell(cell) for cell in cells]
     for i, cell in enumerate(cells):
         if isinstance(cell, float) and re.fullmatch(r"-?\d{1,3}\.\d{3}", str(cell)):
             written[i] = f"{cell}0"  # with four decimals, the point is not of thousands
     return arrow.array(written, arrow.string())
-
-
-def _write(cell: Any) -> str:
-    """Write a cell as people do: a date without a time that it does not have, 3 and not 3.0."""
-    if cell is None:
-        return ""
-    if isinstance(cell, datetime) and cell.time() == datetime.min.time():
-        cell = cell.date()
-    if isinstance(cell, date):
-        return cell.isoformat()
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return str(cell).strip()

@@ -17,6 +17,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.data.excel_files import FAILED, has_formulas, open_book
+from vanishing.data.sheet_layout import write_address
 from vanishing.levels import ROUNDING
 
 # --- Trees ----------------------------------------------------------------------------------------
@@ -241,20 +242,6 @@ def read_letters(letters: str) -> int:
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1
     return number
-
-
-def write_letters(number: int) -> str:
-    """Return the letters of a column."""
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def write_address(row: int, column: int) -> str:
-    """Return what a cell is called, such as ``D17``."""
-    return f"{write_letters(column)}{row}"
 
 
 def list_areas(formula: Formula, row: int, column: int) -> Iterator[Area]:

@@ -23,6 +23,7 @@ from vanishing.arrays.namespace import (
     IntArray,
 )
 from vanishing.data.csv_files import (
+    MOST_TIMES,
     REMEDIES,
     Columns,
     CsvFile,
@@ -35,12 +36,13 @@ from vanishing.data.csv_files import (
     import_arrow,
     open_stream,
 )
-from vanishing.data.excel_files import list_sheets, read_sheet
+from vanishing.data.excel_files import list_sheets, make_column, read_sheet
 from vanishing.data.excel_formulas import Book, read_formulas
 from vanishing.data.frames import ColumnFile
 from vanishing.data.queries import find_query
+from vanishing.data.sheet_layout import CellPlaces, Region, find_regions, split_area
 from vanishing.data.units import measure_unit
-from vanishing.data.written_numbers import is_number
+from vanishing.data.written_numbers import MISSING, is_number
 from vanishing.polynomials.monomials import variable_names
 
 # --- Opening a file of any kind -------------------------------------------------------------------
@@ -65,6 +67,7 @@ def open_table(
     decimal: str | None = None,
     array: str | None = None,
     sheet: str | None = None,
+    transposed: bool = False,
 ) -> CsvFile | ColumnFile:
     """Open a file, or the content of one; its columns are converted when they are asked for.
 
@@ -90,6 +93,14 @@ def open_table(
         format = "xlsx"
     if format == "csv":
         opened = CsvFile(file, where, delimiter=delimiter, header=header, decimal=decimal)
+        area = split_area(sheet or "")[1]
+        always = bool(area) or transposed
+        regions = _find_regions(opened, always=always) if always or header is None else []
+        if always or not _are_read_alike(opened, regions):
+            return _open_region(regions, area, where, "", decimal, transposed=transposed)
+        opened.is_turnable = any(each.times for each in regions)
+        if opened.n_above and regions and regions[0].first_line:
+            opened.places = regions[0].read()[2]
         if not opened.dialect.n_sampled:
             opened.refuse_open_quotes()
             raise TableError(f"{where} has no rows, only a header; at least one is required")
@@ -97,7 +108,7 @@ def open_table(
     if format in ("parquet", "feather"):
         return _open_arrow(file, where, format, decimal)
     if format == "xlsx":
-        return _open_excel(file, where, sheet, header, decimal)
+        return _open_excel(file, where, sheet, header, decimal, transposed=transposed)
     return _open_numpy(file, where, array)
 
 
@@ -113,10 +124,15 @@ def _is_excel(file: str | bytes) -> bool:
 
 
 def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
-    """Return the sheets of a workbook with tables of numbers, and others; nothing for a file."""
+    """Return sheets and tables on them, ``Budget!B4:F30``, and others; none for a single table."""
     file = os.fspath(file)
-    if not Path(file).is_file() or not zipfile.is_zipfile(file) or not _is_excel(file):
+    if not Path(file).is_file():
         return [], []
+    if not zipfile.is_zipfile(file) or not _is_excel(file):
+        with open_stream(file) as stream:
+            is_text = stream.read(4) not in MAGIC
+        regions = _find_regions(CsvFile(file, file)) if is_text else []
+        return [each.area for each in regions] if len(regions) > 1 else [], []
     content = Path(file).read_bytes()
     _check_archive(content, file)
     try:
@@ -152,18 +168,72 @@ def _check_archive(content: bytes, where: str) -> None:
     check_expansion(expanded, len(content), where)
 
 
+def _find_regions(opened: CsvFile, *, always: bool = False) -> list[Region]:
+    """Return the tables of a text file."""
+    rows = opened.read_cells()
+    width = max(map(len, rows), default=0)
+    if width * len(rows) > MOST_TIMES * sum(map(len, rows)):
+        return []
+    cells = [[None if cell.strip() in MISSING else cell for cell in row] for row in rows]
+    regions = find_regions([[*row, *[None] * (width - len(row))] for row in cells], always=always)
+    lengths = {len(rows[i]) for each in regions for i in (*each.header, *each.body)}
+    return [] if len(regions) == 1 < len(lengths) else regions  # different lengths are an error
+
+
+def _are_read_alike(opened: CsvFile, regions: Sequence[Region]) -> bool:
+    """Say whether a text file is nothing but a table, maybe with lines above its header."""
+    names = ["" if name in MISSING else name for name in opened.dialect.first]
+    return not regions or (
+        opened.dialect.has_names
+        and [(names, 1)] == [(each.names, len(each.header)) for each in regions]
+        and not any(filter(None, chain.from_iterable(regions[0].grid[regions[0].body[-1] + 1 :])))
+    )
+
+
+def _open_region(
+    regions: Sequence[Region], area: str, where: str, title: str, decimal: str | None, *,
+    transposed: bool,
+) -> ColumnFile:  # fmt: skip
+    """Open the table in an area of a sheet, or its largest."""
+    tables = {each.area: each for each in regions}
+    if not tables or area not in ("", *tables):
+        has = f"has the tables {', '.join(tables)}" if tables else "has no names above numbers"
+        raise TableError(f"{where} {has}; expected the cells of a table on a sheet, got {area!r}")
+    region = tables.get(area) or max(regions, key=lambda each: len(each.body) * len(each.columns))
+    names, cells, places = region.read(transposed=transposed)
+    columns = [import_arrow().chunked_array([make_column(column)]) for column in cells]
+    opened = ColumnFile(
+        where, names, columns, index=() if names[0] else (0,),
+        first_line=None if transposed else region.first_line, decimal=decimal,
+    )  # fmt: skip
+    others = ", ".join(repr(title + each) for each in tables if not area and each != region.area)
+    said = region.describe(transposed=transposed)
+    opened.layout_notes.append(Note(said, "sheet" if others else "", others))
+    opened.places, opened.is_turnable = places, bool(region.times) and not transposed
+    return opened
+
+
 def _open_excel(
-    file: str | bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None
-) -> ColumnFile:
+    file: str | bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None, *,
+    transposed: bool,
+) -> ColumnFile:  # fmt: skip
     with open_stream(file) as stream:
         content = stream.read()
     _check_archive(content, where)
     try:
-        found = read_sheet(content, where, sheet=sheet, header=header)
+        area = split_area(sheet or "")[1]
+        always = bool(area) or transposed
+        found = read_sheet(content, where, sheet=sheet, header=header, always=always)
     except (TableError, ImportError):
         raise
     except Exception as error:  # openpyxl reads sheets late, and raises whatever its parsers do
         raise TableError(f"{where} is not a readable Excel file: {error}") from error
+    is_plain = [(each.left_out, len(each.header)) for each in found.regions] in ([], [((), 1)])
+    if always or not is_plain:
+        title = f"{found.title}!"
+        opened = _open_region(found.regions, area, where, title, decimal, transposed=transposed)
+        opened.layout_notes[:0] = [each for each in found.notes if each.remedy == "sheet"]
+        return opened
     index = (0,) if found.names is not None and not found.names[0] else ()
     opened = ColumnFile(
         where,
@@ -174,6 +244,7 @@ def _open_excel(
         decimal=decimal,
     )
     opened.layout_notes += found.notes
+    opened.is_turnable = any(each.times for each in found.regions)
     return opened
 
 
@@ -307,6 +378,10 @@ class Table:
         False for rows that were drawn at random.
     units : mapping of str to str
         Units of columns that stood in a row of their own, below the header.
+    places : CellPlaces or None
+        Where the cells stand on their sheet, if the table is not the only thing there.
+    is_turnable : bool
+        Whether the rows may be variables: the columns are times, such as years.
     """
 
     values: FloatArray
@@ -326,6 +401,8 @@ class Table:
     sample_weight: Any = None
     in_order: bool = True
     units: Mapping[str, str] = field(default_factory=dict)
+    places: CellPlaces | None = None
+    is_turnable: bool = False
 
     def __post_init__(self) -> None:
         if self.rows is None:
@@ -484,7 +561,9 @@ def read_table(
         ``format`` ("csv", "parquet", "feather", "xlsx", "npy" or "npz"; by default what the first
         bytes say), ``delimiter`` and ``header`` (whether the first line or row holds names),
         ``decimal`` ("." or ","), ``array`` (which one of an NPZ file) and ``sheet`` (name or number
-        of an Excel sheet; by default the first visible one with numbers). All are guessed.
+        of an Excel sheet, by default the first visible one with numbers, or cells of one of its
+        tables, by default the largest: "Budget!B4:F30"; of a text file, "B4:F30"). All are guessed.
+        With ``transposed=True``, the rows of a sheet are read as columns.
 
     Returns
     -------
@@ -567,6 +646,8 @@ def make_table(
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
         texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},
         columns=shown,
+        places=opened.places,
+        is_turnable=opened.is_turnable,
     )
     return _take_units(table)
 

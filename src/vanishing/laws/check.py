@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.data.sheet_layout import CellPlaces
 from vanishing.equations.text import (
     as_given,
     changed_number,
@@ -502,6 +503,14 @@ def rule_out(
             fixes = [replace(fix, probability=fix.probability / total) for fix in fixes]
             left[i] = replace(rows[i], fixes=(fixes[0],), alternatives=tuple(fixes[1:]))
     return left
+
+
+def locate(found: BrokenRow, places: CellPlaces, row: int) -> BrokenRow:
+    """Return a row that is called by its cells on the sheet, too; ``row`` is counted from 1."""
+    fixes = dict.fromkeys(fix.column for fix in (*found.fixes, *found.sums))
+    cells = ", ".join(filter(None, (places.address(row, column) for column in fixes)))
+    shown = [found.name, cells, *(places.address(row, fix.column) for fix in found.alternatives)]
+    return replace(found, name=" or ".join(filter(None, shown)).replace(" or ", ", ", 1))
 
 
 def _say_sums(found: BrokenRow) -> str:

@@ -22,8 +22,8 @@ from vanishing.data.excel_formulas import (
     fill,
     list_areas,
     resolve,
-    write_address,
 )
+from vanishing.data.sheet_layout import write_address
 from vanishing.data.whole_tables import read_workbook_formulas
 from vanishing.laws.model import EXACT_DIGITS, are_errors
 

@@ -20,7 +20,15 @@ from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import Check, Checker, add_broken, choose_threshold, rule_out, tolerate
+from vanishing.laws.check import (
+    Check,
+    Checker,
+    add_broken,
+    choose_threshold,
+    locate,
+    rule_out,
+    tolerate,
+)
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import check_derived, read_derived_digits
@@ -193,6 +201,9 @@ class Laws(Equations):
         found = self._check_domains(found, table, names, [each.row for each in totals.rows])
         return replace(
             found,
+            rows=[locate(each, table.places, table.rows[each.row]) for each in found.rows]
+            if table.places
+            else found.rows,
             columns=(*table.shown_names, *(each.name for each in table.set_aside))
             if has_names(X)
             else self.names,

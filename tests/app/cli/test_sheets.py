@@ -103,3 +103,54 @@ def test_totals_by_key_between_files(call, tmp_path):
     (between,) = json.loads(call("check", *paths, "--json").out)["between"]
     assert [each["key"] for each in between["broken"]] == ["A103"]
     assert call("check", *paths, "--report", tmp_path / "page.html").code == 2
+
+
+@pytest.fixture
+def budget(tmp_path):
+    """Return a text file whose variables are rows, below a title, with a wrong cell in D6."""
+    rng = np.random.default_rng(0)
+    income, wages, rent = rng.integers((900, 100, 200), (999, 400, 400), (12, 3)).T
+    lines = {"Income": income, "Wages": wages, "Rent": rent, "Costs": wages + rent}
+    lines["Profit"] = income - lines["Costs"]
+    lines["Costs"] = lines["Costs"] + 70 * (np.arange(12) == 2)
+    months = [f"2024-{month:02}" for month in range(1, 13)]
+    rows = [["Budget", *[""] * 12], ["EUR", *months]]
+    rows += [[name, *map(str, line)] for name, line in lines.items()]
+    path = tmp_path / "budget.csv"
+    path.write_text("\n".join(";".join(row) for row in rows) + "\n")
+    return path
+
+
+def test_laws_between_rows(budget, call):
+    result = call("laws", budget)
+    assert "its rows are read as variables" in result.err.replace("\n", " ")
+    assert "Costs = Wages + Rent" in result.out
+    assert "row 2024-03, D6: Costs" in call("check", budget).out
+    (cell,) = json.loads(call("check", budget, "--json").out)["cells"]
+    assert (cell["cell"], cell["address"], cell["id"]) == ("Costs", "D6", "2024-03")
+    plain = call("info", budget).out
+    assert "5 rows" in plain
+    assert "12 rows" in call("info", budget, "--transposed").out
+    assert "variables" not in call("laws", budget, "--not-transposed").err
+
+
+def test_several_tables_on_a_sheet(call, tmp_path):
+    rng = np.random.default_rng(0)
+    book = openpyxl.Workbook()
+    for names in ("abc", "xyz"):
+        book.active.append([f"Table of {names}"])
+        book.active.append([*names])
+        for a, b in rng.integers(10, 999, (20, 2)).tolist():
+            book.active.append([a, b, a + b])
+        book.active.append([])
+    book.active["C30"] = book.active["C30"].value + 5
+    book.save(tmp_path / "book.xlsx")
+    result = call("check", "book.xlsx")
+    assert "Table 'Sheet!A2:C22':" in result.out
+    assert "Table 'Sheet!A25:C45':" in result.out
+    assert "left out: 'Table of xyz' in A24" in result.err.replace("\n", " ")
+    tables = json.loads(call("check", "book.xlsx", "--json").out)["sheets"]
+    assert [each["laws"][0]["text"] for each in tables] == ["c = a + b", "z = x + y"]
+    assert [each["broken"] for each in tables] == [0, 1]
+    one = json.loads(call("check", "book.xlsx", "--sheet", "Sheet!A25:C45", "--json").out)
+    assert one["cells"] == tables[1]["cells"]

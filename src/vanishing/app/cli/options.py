@@ -92,8 +92,13 @@ class Reading(Options):
     sheet: str | None = option(
         LAYOUT,
         metavar="NAME",
-        help="Sheet of an Excel file; by default the first with a table of numbers, and for laws "
-        "and check all of them.",
+        help="Sheet of an Excel file, or cells of a table on it: Budget!B4:F30; of a CSV file "
+        "B4:F30. By default the first with a table of numbers, and for laws and check all of them.",
+    )
+    transposed: bool | None = option(
+        LAYOUT,
+        "--transposed/--not-transposed",
+        help="Whether the rows of a sheet are its variables; laws and check find out.",
     )
     array: str | None = option(LAYOUT, metavar="NAME", help="Array of an NPZ file.")
 

@@ -273,6 +273,7 @@ def open_input(path: str, reading: Reading) -> OpenTable:
             decimal=reading.decimal,
             array=reading.array,
             sheet=reading.sheet,
+            transposed=bool(reading.transposed),
         )
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder; name a file in it") from error
