@@ -76,6 +76,9 @@ def run_tables(tools: dict[str, engines.Engine], fewest: int | None = None) -> l
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 frame = make()
+                if frame.columns.str.lower().duplicated().any():
+                    print(f"{kind}, {name}: SQL does not tell its columns apart", flush=True)
+                    continue
                 try:
                     laws = discover(frame)
                 except ValueError as error:

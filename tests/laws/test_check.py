@@ -826,3 +826,12 @@ def test_fixes_differ_from_what_is_there(seed):
     assert any(broken.row == 7 for broken in found.rows)
     for broken in found.rows:
         assert all(fix.typed[0] != fix.typed[1] for fix in (*broken.fixes, *broken.alternatives))
+
+
+def test_a_zero_under_a_logarithm_is_broken_without_a_warning():
+    rng = np.random.default_rng(0)
+    x, z = np.exp(rng.uniform(0, 3, 200)), rng.uniform(1, 9, 200)
+    X = np.column_stack([x, z, 2 * np.log(x) + 3 * z])
+    laws = discover(X)
+    X[3, 0] = 0.0
+    assert [each.row for each in laws.check(X)] == [3]

@@ -493,7 +493,9 @@ class Law:
             return np.asarray(slopes)
         by_column, by_log = np.split(slopes, 2, axis=1)
         used = self.logs.any(axis=0)
-        return np.asarray(by_column + np.where(used, by_log / np.where(used, rows, 1.0), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):  # the logarithm of 0 has no slope
+            by_row = by_log / np.where(used, rows, 1.0)
+        return np.asarray(by_column + np.where(used, by_row, 0.0))
 
 
 def _write_product(
