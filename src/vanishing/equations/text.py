@@ -101,7 +101,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
 
 
-def join(names: Sequence[str], most: int = 8) -> str:
+#: Names that an error or a note lists: as many as a line holds.
+MOST_NAMED = 8
+
+
+def join(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Write names in a row, the first ones if they are many."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"

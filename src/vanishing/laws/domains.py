@@ -21,7 +21,7 @@ from scipy.special import log_ndtr, ndtr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.data.units import Dimension
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import join, plain_symbol, printable
+from vanishing.equations.text import MOST_NAMED, join, plain_symbol, printable
 from vanishing.laws.check import Fix
 from vanishing.laws.conditions import ConditionCells, measure_cells, write_cells
 from vanishing.laws.derived import DerivedColumn
@@ -41,8 +41,6 @@ ORDERS = ("order", "order of dates")
 LOWER = float(ndtr(-1.0))
 #: Characters at the end of a text that tell whether texts would differ by chance.
 MOST_CHARACTERS = 32
-#: Rules, values and columns that are named in one line.
-MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -112,8 +110,7 @@ def write_domains(domains: Sequence[Domain], first: int | None = None) -> list[s
             else:
                 grouped.setdefault(("", f" {what}"), []).append(name)
         said = [
-            f"{start}{join(names, MOST_NAMED)}"
-            f"{end.replace(' is ', ' are ', 1) if names[1:] else end}"
+            f"{start}{join(names)}{end.replace(' is ', ' are ', 1) if names[1:] else end}"
             for (start, end), names in grouped.items()
         ]
     return [f"In every row: {'; '.join(said)}."] if said else []

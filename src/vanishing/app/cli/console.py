@@ -142,7 +142,7 @@ def note_files(*paths: str | None) -> None:
 
 #: Lines of a list: more push what was said first out of a small terminal.
 MOST_LINES = 20
-#: Names that an error or a note lists: as many as a line holds.
+#: Names that an error or a note lists, as in ``equations.text``, which takes longer to load.
 MOST_NAMED = 8
 
 

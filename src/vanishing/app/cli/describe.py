@@ -15,7 +15,6 @@ from vanishing import ClassVanishingFeatures, VanishingIdeal
 from vanishing.app.cli import models
 from vanishing.app.cli.console import (
     MOST_LINES,
-    MOST_NAMED,
     DataError,
     ModelError,
     bar,
@@ -48,7 +47,15 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.expansion import affine_map, choose_terms
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import ASCII, UNICODE, Sum, exact_number, plain_symbol, significant
+from vanishing.equations.text import (
+    ASCII,
+    MOST_NAMED,
+    UNICODE,
+    Sum,
+    exact_number,
+    plain_symbol,
+    significant,
+)
 from vanishing.ideal import find_smallest_extent
 from vanishing.levels import OUTLYING, SAME
 from vanishing.polynomials.monomials import count
