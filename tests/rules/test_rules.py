@@ -266,3 +266,25 @@ def test_laws_of_few_numbers_are_named_as_unsaid():
     laws = discover(pd.DataFrame({"net": net, "tax": tax}))
     (said,) = Rules.from_laws(laws).unsaid
     assert said.startswith("tax/net is 0, 0.19 or 0.2: ")
+
+
+def test_a_law_under_a_condition_says_the_same_as_a_rule():
+    """Rates of countries, one of which is 0: the cells are named as by the laws."""
+    rng = np.random.default_rng(5)
+    rates = {"DE": 0.19, "FR": 0.2, "US": 0.0}
+    country = rng.choice(list(rates), 150)
+    net = rng.lognormal(5, 1, 150).round(2)
+    tax = np.round(net * [rates[each] for each in country], 2)
+    frame = pd.DataFrame({"country": country, "net": net, "tax": tax, "gross": net + tax})
+    frame = frame.round(2)
+    laws = discover(frame)
+    rules = read_rules(write_rules(Rules.from_laws(laws)))
+    assert rules.unsaid == ()
+    broken = frame.copy()
+    for name in rates:
+        row = int(np.flatnonzero(country == name)[2])
+        broken.loc[row, ["tax", "gross"]] += 7
+    expected, found = laws.check(broken), rules.check(broken)
+    assert expected.broken.sum() == len(rates)
+    assert [each.fixes for each in found] == [each.fixes for each in expected]
+    assert not rules.check(frame).broken.any()

@@ -12,6 +12,7 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
 from vanishing.laws.check import Check, Fix, add_broken, choose_threshold, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
+from vanishing.laws.conditions import write_cells
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
@@ -27,6 +28,7 @@ from vanishing.rules.expression import (
     Expression,
     Function,
     IsIn,
+    Negation,
     Number,
     Power,
     Product,
@@ -369,9 +371,10 @@ class Rules:
         for name in sorted(table.texts.keys() - texts - known.keys() & needed):  # without a cell
             known[name] = KnownColumn(name, 0.0, 0.0, 0.0, whole=False)
         columns, names = list(known.values()), list(known)
+        wheres = [_read_where(rule) for rule in self.rules]
         places = [
             k for k, rule in enumerate(self.rules)
-            if rule.where is None and rule.is_polynomial
+            if rule.is_polynomial and (rule.where is None or wheres[k] is not None)
             and texts.isdisjoint(chain.from_iterable(map(list_sources, rule.letters)))
         ]  # fmt: skip
         letters = dict.fromkeys(letter for k in places for letter in self.rules[k].letters)
@@ -384,7 +387,7 @@ class Rules:
             return np.array([getattr(each, what) for each in columns], dtype=float)
 
         laws = Laws(
-            tuple(self.rules[k].make_law(*every) for k in places),
+            tuple(replace(self.rules[k].make_law(*every), where=wheres[k]) for k in places),
             np.nan if np.isnan(collect("noise")).all() else np.nan_to_num(collect("noise")),
             tuple(names), collect("spread"), np.array([collect("low"), collect("high")]),
             collect("whole").astype(bool), self.n_rows or len(table.values),
@@ -474,6 +477,39 @@ def _write_where(where: LawCondition, is_number: bool) -> Condition:
     given = ((">=", where.low), ("<=", where.high))
     bounds = [Comparison(sign, column, write(bound)) for sign, bound in given if bound]
     return bounds[0] if len(bounds) == 1 else And(tuple(bounds))
+
+
+def _read_where(rule: Rule) -> LawCondition | None:
+    """Return the condition of a rule as laws have them; None if it is of another kind.
+
+    Bounds that people write may be parts of dates, which laws do not know.
+    """
+    where = rule.where
+    if isinstance(where, Comparison) and where.operator == "==":
+        where = IsIn(where.left, (where.right,)) if isinstance(where.right, Text) else where
+    if isinstance(where, IsIn) and isinstance(where.operand, Column) and where.values:
+        return LawCondition(where.operand.name, tuple(map(_read_value, where.values)))
+    bounds = where.operands if isinstance(where, And) else (where,)
+    texts = {
+        each.operator: _read_value(each.right)
+        for each in bounds
+        if isinstance(each, Comparison) and rule.source == "found"
+        if isinstance(each.left, Column) and isinstance(each.right, (Text, Number))
+    }
+    if len(texts) < len(bounds) or not texts.keys() <= {"<=", ">="}:
+        return None
+    if where is None or len(where.columns) > 1:
+        return None
+    return LawCondition(where.columns[0], low=texts.get(">=", ""), high=texts.get("<=", ""))
+
+
+def _read_value(node: Expression) -> str:
+    """Return a constant as conditions of laws write it."""
+    if isinstance(node, Text):
+        return node.value
+    sign, number = (-1, node.operand) if isinstance(node, Negation) else (1, node)
+    assert isinstance(number, Number)
+    return write_cells(np.array([sign * number.value]))[0]
 
 
 def _fill(node: Expression, zeros: set[str]) -> Expression:
