@@ -180,9 +180,12 @@ def is_more(n_broken: int, n_rows: int, limit: tuple[float, bool]) -> bool:
 # --- Annotations ----------------------------------------------------------------------------------
 
 
-def annotate(kind: Annotation, checked: Any, table: Any) -> Any:
-    """Return what is wrong as lines of GitHub, or as an object of SARIF; rows in their order."""
-    names = [getattr(law, "id", str(law)) for law in checked.laws]
+def annotate(kind: Annotation, checked: Any, stated: Any, table: Any) -> Any:
+    """Return what is wrong as lines of GitHub, or as an object of SARIF; rows in their order.
+
+    Rules that were ``stated`` are called by their names.
+    """
+    names = [getattr(law, "id", str(law)) for law in stated or checked.laws]
     wrong = []
     for each, sentence in zip(checked, checked.sentences(), strict=True):
         has_text = any(fix.text for fix in each.fixes)
