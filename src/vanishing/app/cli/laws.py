@@ -469,9 +469,9 @@ def _check_of(
     }
     record |= {"out": output.out, "report": output.report}
     if asked.annotate == "sarif":
-        emit(annotate(asked.annotate, checked, stated, table))
+        emit(annotate(asked.annotate, checked, stated if is_file else None, table))
     elif asked.annotate:
-        for line in annotate(asked.annotate, checked, stated, table):
+        for line in annotate(asked.annotate, checked, stated if is_file else None, table):
             say(line)
     elif not output.json and output.out != "-":
         if is_file:
