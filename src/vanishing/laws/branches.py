@@ -133,8 +133,7 @@ def find_branches(
         if is_open and others.is_free(form.target, form.columns):
             dependent = others.find_dependents(form.target) | {form.target}
             aside = {names[j] for j in dependent}
-            factors = {names[j] for j, _ in form.free}
-            found = _judge_form(form, cells, divisions, aside, factors)
+            found = _judge_form(form, cells, divisions, aside)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
@@ -276,13 +275,10 @@ def _judge_form(
     cells: Cells,
     divisions: Sequence[Division] | None,
     aside: set[str],
-    factors: set[str],
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
 
-    Columns that depend on the target tell nothing: they are ``aside``. The ``factors`` of the
-    number are no codes, but the size of one of two may tell it. Multiples in bounds of a single one
-    follow any curve, and sizes of other columns would tell anything.
+    Columns that depend on the target tell nothing: they are ``aside``.
     """
     ratios = _Ratios(form, cells)
     if len(ratios.values) < 3:
@@ -308,13 +304,7 @@ def _judge_form(
     numbers, fits = [numbers[b] for b in order], fits[:, order]
     chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
     if divisions is not None:
-        divisions = [
-            each._replace(is_size=len(factors) > 1, is_code=len(each.values) == 2)
-            if each.is_size and each.column in factors
-            else each._replace(is_size=False)
-            for each in divisions
-            if each.column not in aside
-        ]
+        divisions = [each for each in divisions if each.column not in aside]
     for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
         judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
         able = [b for b, each in enumerate(judged) if each is not None]
@@ -404,7 +394,7 @@ class _Problem:
         best = by_chance if divisions is None else None
         for division in divisions or ():
             ways = [self._divide_by_values(division)] if division.is_code else []
-            if division.is_time or division.is_size:
+            if division.is_time:
                 ways.append(self._divide_by_bounds(division))
             for found in ways:
                 if found is not None:

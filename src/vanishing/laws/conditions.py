@@ -97,11 +97,9 @@ class Condition:
 class Division(NamedTuple):
     """A column that divides the rows: the number of each row's value, -1 where it is blank.
 
-    ``values`` are as they are written, in the order of numbers or dates. A column of texts, of two
-    numbers, or of whole numbers that repeat themselves may be a code, each value of which tells
-    something. Bounds between the values may tell when something changed, if they are dates, or
-    numbers that count time. Bounds of other numbers, their sizes, may tell the number that such a
-    column is multiplied by.
+    ``values`` are as they are written, in the order of numbers or dates. A column of texts or of
+    two numbers may be a code, each value of which tells something. Bounds between the values may
+    tell when something changed, if they are dates, or numbers that count time.
     """
 
     column: str
@@ -110,7 +108,6 @@ class Division(NamedTuple):
     values: list[str]
     is_code: bool
     is_time: bool
-    is_size: bool
 
     def make_condition(self, chosen: Sequence[int]) -> Condition:
         """Return the condition that a row has one of some values."""
@@ -152,25 +149,19 @@ def _divide(
     if numbers is not None:
         present &= np.isfinite(numbers)
     keys = np.asarray(values, dtype=object) if numbers is None else numbers
-    distinct, first, which, counts = np.unique(
-        keys[present], return_index=True, return_inverse=True, return_counts=True
-    )
+    distinct, first, which = np.unique(keys[present], return_index=True, return_inverse=True)
     if len(distinct) > 1:
         levels = np.full(len(values), -1, dtype=np.intp)
         levels[present] = which
         written = np.asarray(values, dtype=object)[present][first].tolist()
         is_number = _are_numbers(cells)
-        # Whole numbers that repeat themselves, unlike amounts, may be a code; yes and no are one.
-        is_code = not is_number or len(distinct) == 2
-        if is_number and np.median(counts) > 2:
-            is_code = is_code or bool((distinct == np.round(distinct)).all())
+        is_code = not is_number or len(distinct) == 2  # numbers are amounts, yes and no a code
         steps = np.diff(which)
         is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
         # Years and periods: sizes may be in order, too, but not at equal distances.
         is_clock = is_number and is_in_order and bool(np.ptp(np.diff(distinct)) == 0)
         is_time = numbers is not None and (not is_number or is_clock)
-        is_size = is_number and not is_clock
-        yield Division(name, part, levels, written, is_code, is_time, is_size)
+        yield Division(name, part, levels, written, is_code, is_time)
 
 
 def _are_numbers(cells: ConditionCells) -> TypeGuard[FloatArray]:

@@ -368,6 +368,11 @@ class _Search:
                 and (numbers := self.cells.numbers(name)) is not None
             }
             names, n_choices = list(every), len(every) * (len(every) - 1)
+            # Rows that are told as well as can be: each is the only one so far up.
+            if self.cells.n_rows * math.log2(max(self.cells.n_rows, 1)) <= (
+                ENOUGH_BITS + math.log2(max(n_choices, 1))
+            ):
+                continue
             for i, j in _list_ordered(np.column_stack([*every.values()])) if n_choices else ():
                 pair = names[i], names[j]
                 measured = {self.dimensions.get(name) for name in pair} - {None}

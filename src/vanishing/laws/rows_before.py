@@ -11,6 +11,7 @@ the groups and of the order costs bits, too.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -308,12 +309,18 @@ class Deriver:
                 for source in np.flatnonzero(possible & np.isfinite(most)).tolist():
                     middle = (least[source] + most[source]) / 2
                     divisor = tidy(middle, (most[source] - middle) / middle + SAME_NUMBER)
+                    # Numbers of as many digits must be farther apart than those that rows allow:
+                    # otherwise one is there by chance.
+                    digits = Decimal(str(divisor)).normalize().as_tuple().digits
+                    written = int("".join(map(str, digits)))
+                    if written * (most[source] - least[source]) > most[source] / 2:
+                        continue
                     function = write_step(name, divisor)
                     cells = compute_step(name, divisor, asked[:, source])
                     n_known = np.isfinite(cells + y[:, 0]).sum()
                     if source != target and 2 * (cells == y[:, 0]).sum() > n_known:
-                        digits = measure_number(divisor)
-                        found = self._judge_function(target, function, (source,), cost + digits)
+                        length = cost + measure_number(divisor)
+                        found = self._judge_function(target, function, (source,), length)
                         if found is not None:
                             yield found
 
@@ -335,11 +342,13 @@ class Deriver:
         step = read_step(function)
         if step is not None:
             sides = [parts[0] / step[1]]
+            sides[0] = sides[0] + np.nanmedian(cells - sides[0])  # linear in most rows
         elif function.format("a", "b") in ("max(a, b)", "min(a, b)"):
             sides = [*parts]
         else:
             sides = [parts[0] - parts[1], parts[1] - parts[0]]
-        told = [holds & (cells != side) for side in sides]
+        with np.errstate(invalid="ignore"):
+            told = [holds & (np.abs(cells - each) > SAME_NUMBER * np.abs(each)) for each in sides]
         gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
         bits = min([evidence.bits, *gains]) - cost
         return Found(bits, target, column, cells, ()) if bits > ENOUGH_BITS else None
