@@ -231,8 +231,12 @@ class Deriver:
         excluded: BoolArray,
         *,
         is_of_other_row: bool,
+        follows_trends: bool = True,
     ) -> Evidence | None:
-        """Judge the equation: target = derived column + flow."""
+        """Judge the equation: target = derived column + flow.
+
+        What ``follows_trends`` must say more than the rows above and below.
+        """
         candidate = _write(target, len(self.names), flow)
         columns = list(candidate.columns)
         rows = slice(MOST_ROWS)
@@ -243,7 +247,7 @@ class Deriver:
         terms = tuple(tuple((place[j], power) for j, power in term) for term in candidate.terms)
         local = replace(candidate, terms=terms)
         at = place[target]
-        if is_of_other_row and cells.log_between[:, at].sum() > cells.log_alone[:, at].sum():
+        if follows_trends and cells.log_between[:, at].sum() > cells.log_alone[:, at].sum():
             cells.log_alone[:, at] = cells.log_between[:, at]
         evidence = judge(local, cells, {}, [at], excluded=excluded[rows])
         if evidence is None or not is_sound(evidence, cells, {}, []):
@@ -335,11 +339,13 @@ class Deriver:
         with np.errstate(invalid="ignore"):
             holds = np.abs(x - cells) <= SAME_NUMBER * np.abs(parts).sum(axis=0)
         nothing = np.zeros(len(x), dtype=bool)
-        evidence = self._judge(target, cells, (), nothing, is_of_other_row=False)
+        step = read_step(function)  # its divisor is fitted
+        evidence = self._judge(
+            target, cells, (), nothing, is_of_other_row=False, follows_trends=step is not None
+        )
         if evidence is None:
             return None
         # Where one side of the function is the same, it says no more than that side does.
-        step = read_step(function)
         if step is not None:
             sides = [parts[0] / step[1]]
             sides[0] = sides[0] + np.nanmedian(cells - sides[0])  # linear in most rows
