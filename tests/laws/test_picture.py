@@ -189,3 +189,17 @@ def test_on_dark_paper_the_ink_is_light():
     brightness = int(to_hex(upper.title.get_color())[1:3], 16)
     label = int(to_hex(upper.yaxis.label.get_color())[1:3], 16)
     assert min(label, brightness) > 128 or label > 128
+
+
+def test_a_law_under_a_condition_is_drawn_on_its_rows():
+    """Rows of other countries stood there as broken."""
+    rng = np.random.default_rng(0)
+    country = rng.choice(["DE", "FR"], 100)
+    net = rng.lognormal(5, 1, 100).round(2)
+    tax = np.round(net * np.where(country == "DE", 0.19, 0.2), 2)
+    frame = pd.DataFrame({"country": country, "net": net, "tax": tax})
+    laws = discover(frame)
+    assert len(laws) == 2
+    for law, (upper, _) in zip(laws, laws.plot(frame), strict=True):
+        assert len(points_of(upper, MORE)) == 0
+        assert len(points_of(upper, LESS)) == (country == law.where.values[0]).sum()

@@ -476,16 +476,18 @@ class Laws(Equations):
         table = take_table(X)
         values = self._derive(self._take_columns(table, X), table)
         names = np.array(table.row_names, dtype=object)
+        spoken = self._find_spoken(table, values[:, : len(self.names)])
         if self.totals:  # rows that are checked as such
             kept = np.setdiff1d(
                 np.arange(len(values)), [each.row for each in find_table_totals(table).rows]
             )
-            values, names = values[kept], names[kept]
+            values, names, spoken = values[kept], names[kept], spoken[kept]
         checker = self._checker.read_units(values)
         places = range(len(self.equations))[:MOST_LAWS] if which is None else which
         with np.errstate(all="ignore"):
             panels = [
-                Panel.of(self.equations[k], values, checker.find_limits(k, values)) for k in places
+                Panel.of(self.equations[k], values, checker.find_limits(k, values), spoken[:, k])
+                for k in places
             ]
         is_part = which is None and len(self.equations) > MOST_LAWS
         title = f"{self.summary()} The first {MOST_LAWS} are drawn." if is_part else self.summary()

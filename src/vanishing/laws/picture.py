@@ -48,14 +48,17 @@ class Panel:
     n_rows: int
 
     @classmethod
-    def of(cls, law: Law, rows: FloatArray, limits: FloatArray) -> "Panel":
-        """Return the panel of a law; ``limits`` are how far sound rows may be off zero."""
+    def of(cls, law: Law, rows: FloatArray, limits: FloatArray, spoken: BoolArray) -> "Panel":
+        """Return the panel of a law; ``limits`` are how far sound rows may be off zero.
+
+        Of a law under a condition, only the rows that it speaks of are ``spoken``.
+        """
         with np.errstate(all="ignore"):
             found = law.predict(rows)
             limits = limits / np.abs(found.slope)
-        known = np.isfinite([found.measured, found.predicted, limits]).all(axis=0)
+        known = np.isfinite([found.measured, found.predicted, limits]).all(axis=0) & spoken
         values = found.measured[known], found.predicted[known], limits[known]
-        return cls(law, found.name, *values, np.flatnonzero(known), n_rows=len(rows))
+        return cls(law, found.name, *values, np.flatnonzero(known), n_rows=int(spoken.sum()))
 
     @property
     def off(self) -> FloatArray:

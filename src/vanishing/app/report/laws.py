@@ -205,8 +205,8 @@ def _write_fixes(found: Any) -> list[Child]:
     """Return the cells to change, together, or each instead of the others."""
     if found.total_of and not found.fixes:
         return ["one of its rows is wrong: other totals agree with it"]
-    if not found.fixes:
-        return ["no change of one or two cells would fix it"]
+    if not found.fixes:  # of what is no equation, none is looked for
+        return ["no change of one or two cells would fix it"] if found.is_searched else []
     written: list[Child] = []
     for place, fix in enumerate((*found.fixes, *found.alternatives)):
         word = ("or " if found.alternatives else "and ") if place else None
