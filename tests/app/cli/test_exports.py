@@ -140,3 +140,12 @@ def test_the_schema_is_that_of_several_tables_too(call, folder):
         ["check", "orders.csv", "more.csv"], ["check", "orders.xlsx"], ["laws", "orders.xlsx"]
     ):  # fmt: skip
         jsonschema.validate(json.loads(call(*options, "--json").out), schema)
+
+
+def test_a_column_without_a_name_beside_rules(call, folder):
+    """It ended in an internal error."""
+    frame = pd.read_csv("orders.csv").rename(columns={"id": " "})
+    frame.to_csv("unnamed.csv", index=False)
+    done = call("export", "rules.toml", "sql", "--points", "unnamed.csv")
+    assert done.code == 3
+    assert "unnamed.csv: column 0 of the numeric columns has no name" in done.err

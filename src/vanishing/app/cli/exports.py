@@ -94,6 +94,8 @@ def export_rules(
         export = _choose_writer(target, wanted, frame)(adapted, texts=texts)
     except RuleError as error:
         raise DataError(f"{path}: {error}") from error
+    except ValueError as error:  # such as a column without a name
+        raise DataError(f"{points}: {error}") from error
     for each in export.unsaid:
         note(f"{target} cannot say {each}")
     if target == "dbt":
