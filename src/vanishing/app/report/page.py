@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -89,14 +90,15 @@ def format_score(score: float) -> str:
 
 
 def raise_power(written: str) -> str:
-    """Write a number with a raised exponent where it has one: "3×10⁻⁷".
+    """Write a number with a raised exponent where it has one: "3×10⁻⁷"; a text as it is.
 
-    >>> raise_power("0.012"), raise_power("3e−07"), raise_power("1e-9")
-    ('0.012', '3×10⁻⁷', '10⁻⁹')
+    >>> raise_power("0.012"), raise_power("3e−07"), raise_power("1e-9"), raise_power("'1e-9'")
+    ('0.012', '3×10⁻⁷', '10⁻⁹', "'1e-9'")
     """
-    digits, has_power, power = written.partition("e")
-    if not has_power or not digits[-1:].isdigit():
+    found = re.fullmatch(r"(.*[0-9])e([-−+]?[0-9]+)", written)
+    if found is None:
         return written
+    digits, power = found.groups()
     exponent = int(power.replace("−", "-"))
     raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{raised}" if digits == "1" else f"{digits}×10{raised}"
