@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
@@ -249,7 +250,7 @@ def coordinate_names(model: Any, key: str) -> tuple[list[str], str]:
     if score.scaler is None:
         return names, ""
     reduction = score.maps[int(key.partition(",")[0])]
-    if reduction is None:
+    if not isinstance(reduction, PCA):  # the columns themselves, some of them set to zero
         kept = range(len(names)) if score.columns is None else score.columns
         meaning = "in standardized columns, x' = (x - mean) / spread"
         return [f"{names[j]}'" for j in kept], meaning
