@@ -368,7 +368,7 @@ class _Search:
                 and (numbers := self.cells.numbers(name)) is not None
             }
             names, n_choices = list(every), len(every) * (len(every) - 1)
-            # Rows that are told as well as can be: each is the only one so far up.
+            # A row saves log₂(n_rows) bits at most; all of them must pay for naming the pair.
             if self.cells.n_rows * math.log2(max(self.cells.n_rows, 1)) <= (
                 ENOUGH_BITS + math.log2(max(n_choices, 1))
             ):

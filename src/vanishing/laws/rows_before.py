@@ -313,8 +313,8 @@ class Deriver:
                 for source in np.flatnonzero(possible & np.isfinite(most)).tolist():
                     middle = (least[source] + most[source]) / 2
                     divisor = tidy(middle, (most[source] - middle) / middle + SAME_NUMBER)
-                    # Numbers of as many digits must be farther apart than those that rows allow:
-                    # otherwise one is there by chance.
+                    # The rows leave an interval for the divisor. If numbers with as many digits are
+                    # closer to each other than that, one of them is in it by chance.
                     digits = Decimal(str(divisor)).normalize().as_tuple().digits
                     written = int("".join(map(str, digits)))
                     if written * (most[source] - least[source]) > most[source] / 2:
