@@ -19,6 +19,8 @@ from vanishing.levels import BLOCK, ROUNDING
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
 SOME_ROWS = 40
+#: Rows of a smaller draw, in which equations of three columns and a constant are determined.
+FEW_ROWS = 12
 #: Share of these rows that keep an equation which is worth a closer look.
 MOST = 0.75
 #: Combinations of columns that are tried one by one, and the columns that have as many pairs.
@@ -378,30 +380,68 @@ class Sums:
                 yield linear(list(total), list(total.values()))
 
     def combinations_of_three(self) -> Iterator[Candidate]:
-        """Propose linear equations of two or three columns with any coefficients."""
+        """Propose linear equations of two or three columns with any coefficients.
+
+        Of several draws of rows, some have no wrong cell.
+        """
+        n_rows = len(self.cells.values)
+        few = min(n_rows, FEW_ROWS)
+        draws = [self.some]
+        draws += [self.cells.values[self.rng.choice(n_rows, few, replace=False)] for _ in range(3)]
         for size, has_constant in ((2, True), (3, False), (3, True)):
             if math.comb(len(self.cells.varying), size) > MOST_COMBINATIONS:
                 continue
             chosen = np.array(list(combinations(self.cells.varying.tolist(), size)), dtype=np.intp)
             for some in np.array_split(chosen, 1 + len(chosen) // 2000):
-                if len(some):
-                    yield from self._find_null_vectors(some, has_constant)
+                found: dict[int, FloatArray] = {}
+                for rows in draws if len(some) else ():
+                    for i, vector in self._find_null_vectors(rows, some, has_constant):
+                        found.setdefault(i, vector)
+                for i, vector in found.items():
+                    yield from self._refine(some[i], vector, has_constant)
 
-    def _find_null_vectors(self, chosen: IntArray, has_constant: bool) -> Iterator[Candidate]:
-        values = np.moveaxis(self.some[:, chosen], 0, 1)
-        complete = np.asarray(np.isfinite(values).all(axis=2))
-        values = np.where(complete[:, :, None], values, 0.0)
+    def _find_null_vectors(
+        self, rows: FloatArray, chosen: IntArray, has_constant: bool
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """Yield which columns keep one linear equation in the rows up to rounding, and its numbers.
+
+        Most of the rows that proposers look at keep it, too.
+        """
+        values, complete = self._take_complete(rows, chosen, has_constant)
+        units = self.cells.resolution[chosen] / 2
         if has_constant:
-            values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
+            units = np.column_stack([units, np.zeros(len(chosen))])
         sizes = np.sqrt(np.sum(values**2, axis=1))
         sizes[sizes == 0] = 1.0
         _, singular, right = np.linalg.svd(values / sizes[:, None], full_matrices=False)
         if singular.shape[1] < values.shape[2]:
             return
-        # Small beside the others, as rounding makes it, not the only one that is.
-        close = (singular[:, -1] < 1e-3) & (singular[:, -2] > 30 * singular[:, -1] + 1e-4)
-        for i in np.flatnonzero(close & (complete.sum(axis=1) > values.shape[2] + 1)).tolist():
-            yield from self._refine(chosen[i], right[i, -1] / sizes[i], has_constant)
+        # What rounding leaves of a row, at most; two such vectors are equations of fewer columns.
+        vectors = right[:, -2:] / sizes[:, None]
+        rounding = np.einsum("ikj,ij->ik", np.abs(vectors), units)
+        n_complete = complete.sum(axis=1)
+        most = np.sqrt(n_complete)[:, None] * rounding + 64 * ROUNDING * singular[:, :1]
+        close = (singular[:, -1] <= most[:, 1]) & (singular[:, -2] > most[:, 0])
+        close &= n_complete > values.shape[2] + 1
+        places = np.flatnonzero(close)
+        values, complete = self._take_complete(self.some, chosen[places], has_constant)
+        vectors, most = vectors[places, 1], rounding[places, 1, None]
+        off = np.abs(np.einsum("irj,ij->ir", values, vectors))
+        most = most + 64 * ROUNDING * np.einsum("irj,ij->ir", np.abs(values), np.abs(vectors))
+        near = (off <= 4 * most) & complete
+        keep = near.sum(axis=1) >= MOST * complete.sum(axis=1)
+        yield from zip(places[keep].tolist(), vectors[keep], strict=True)
+
+    def _take_complete(
+        self, rows: FloatArray, chosen: IntArray, has_constant: bool
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the columns of each choice in the rows, zeros in rows that lack one of them."""
+        values = np.moveaxis(rows[:, chosen], 0, 1)
+        complete = np.asarray(np.isfinite(values).all(axis=2))
+        values = np.where(complete[:, :, None], values, 0.0)
+        if has_constant:
+            values = np.concatenate([values, complete[:, :, None].astype(float)], axis=2)
+        return values, complete
 
     def sparse_combinations(self) -> Iterator[Candidate]:
         """Propose the shortest linear equation of each column, by linear programming.
