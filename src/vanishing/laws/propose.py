@@ -508,8 +508,12 @@ class Sums:
                 return
             sizes = np.sqrt(np.mean(values[near] ** 2, axis=0))
             sizes[sizes == 0] = 1.0
-            _, _, right = np.linalg.svd(values[near] / sizes, full_matrices=False)
-            coefficients = right[-1] / sizes
+            # Regression of the column whose rounding matters most: the others are nearly exact.
+            target = int(np.argmax(np.abs(coefficients) * units))
+            scaled = values[near] / sizes
+            others = np.delete(np.arange(len(units)), target)
+            fitted = np.linalg.lstsq(scaled[:, others], -scaled[:, target], rcond=None)[0]
+            coefficients = np.insert(fitted, target, 1.0) / sizes
         off, most = measure(coefficients)
         sizes = np.abs(values * coefficients).max(axis=0)
         noise = float(np.quantile(off, MOST))
