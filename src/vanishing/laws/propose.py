@@ -25,6 +25,8 @@ MOST = 0.75
 #: Combinations of columns that are tried one by one, and the columns that have as many pairs.
 MOST_COMBINATIONS = 40_000
 MOST_COLUMNS = math.isqrt(2 * MOST_COMBINATIONS)
+#: Equations of a target and one of its factors that are proposed.
+MOST_OF_EACH = 5
 #: Relative error of a number of which not even one digit is known.
 UNKNOWN = 0.2
 #: Digits of a coefficient beyond those that floating-point arithmetic may have changed.
@@ -50,19 +52,19 @@ class Draw:
         #: Bits that a row may give, at most.
         self.worth = -cells.log_alone[self.rows] * self.scale
 
-    def is_likely(
+    def measure(
         self,
         off: FloatArray,
         size: FloatArray,
-        rounding: FloatArray,
+        rounding: FloatArray | float,
         slope: FloatArray | float,
         targets: IntArray,
         n_terms: int,
-    ) -> BoolArray:
-        """Say which equations may tell their targets: how far they are off, (n_rows, n_equations).
+    ) -> FloatArray:
+        """Return about the bits of equations, of which we know how far off they are in each row.
 
-        They hold in most rows, up to ``rounding`` where this leaves something to tell, and the
-        others cost less than these save: zeros that are zeros mostly are no evidence.
+        Positive if they hold in most rows, up to ``rounding`` where this leaves something to tell,
+        and the others cost less than these save: zeros that are zeros mostly are no evidence.
         """
         spreads = self.cells.spreads[targets] * np.abs(slope)
         told = rounding <= UNINFORMATIVE * math.sqrt(12 * n_terms) * spreads
@@ -74,7 +76,7 @@ class Draw:
         gain = np.sum(kept * self.worth[:, targets], axis=0)
         gain = gain - self.scale * (n_known - n_kept) * cost
         least = n_terms * math.log2(max(len(self.cells.varying), 2))
-        return np.asarray((n_kept >= MOST * n_known) & (gain > least))
+        return np.where(n_kept >= MOST * n_known, gain - least, -np.inf)
 
 
 def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
@@ -109,7 +111,7 @@ class Products:
     """Proposes products and quotients of columns, and what is tried for pairs of columns."""
 
     def __init__(self, draw: Draw) -> None:
-        self.draw, self.cells, self.some, self.worth = draw, draw.cells, draw.some, draw.worth
+        self.draw, self.cells, self.some = draw, draw.cells, draw.some
 
     def ratios_and_differences(self) -> Iterator[Candidate]:
         """Propose y = k x, y = x + k, y = k - x and y = x²."""
@@ -152,7 +154,7 @@ class Products:
                 off = np.abs(value[:, :, None] - some[:, None, :])
                 rounding = unit[:, :, None] + units[columns]
                 good = np.logical_or.reduce([
-                    self.draw.is_likely(off, size[:, :, None], rounding, slope, targets, 3)
+                    self.draw.measure(off, size[:, :, None], rounding, slope, targets, 3) > 0
                     for slope, targets in (
                         (1.0, columns[None, :]),
                         (1.0 if is_sum else y[:, :, None], a[:, None]),
@@ -168,32 +170,17 @@ class Products:
                     else:
                         yield Candidate((multiply(i, j), ((k, 1),)), (1.0, -1.0))
 
-    def _least_gain(self, n_terms: int) -> float:
-        """Return the bits that a law of some terms costs at least."""
-        return float(n_terms * np.log2(max(len(self.cells.varying), 2)))
-
     def ratios_of_products(self) -> Iterator[Candidate]:
-        """Propose c = k a b and c = k a², by logarithms."""
+        """Propose c = k a b and c = k a²."""
         columns, units = self.cells.varying, self.cells.resolution
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.abs(self.some))
-        logs[~np.isfinite(logs)] = np.nan
-        with np.errstate(all="ignore"):
-            relative = units / np.abs(self.some)
         first, second = np.triu_indices(len(columns))
         a, b = columns[first], columns[second]
-        products = logs[:, a] + logs[:, b]
-        errors = relative[:, a] + relative[:, b]
+        x, y = self.some[:, a], self.some[:, b]
+        errors = (np.abs(x) * units[b] + np.abs(y) * units[a]) / 2
         for c in columns.tolist():
-            ratios = products - logs[:, [c]]
-            middle = _median(ratios)
-            with np.errstate(invalid="ignore"):
-                near = np.abs(ratios - middle) <= errors + relative[:, [c]] + 1e-13
-            known = np.isfinite(ratios).sum(axis=0)
-            good = (known > 3) & (near.sum(axis=0) >= MOST * known)
-            for i, j in zip(a[good].tolist(), b[good].tolist(), strict=True):
-                if c not in (i, j):
-                    yield from self._scale_product(multiply(i, j), None, c)
+            for place in self._match_ratio(c, x * y, errors, len(columns)).tolist():
+                if c not in (a[place], b[place]):
+                    yield from self._scale_product(multiply(int(a[place]), int(b[place])), None, c)
 
     def _scale_product(
         self, term: Term, other: tuple[Term, float] | None, column: int
@@ -234,30 +221,28 @@ class Products:
                 for a in columns.tolist():
                     if a == b:
                         continue
-                    for place in self._match_ratio(a, products, most).tolist():
+                    for place in self._match_ratio(a, products, most, MOST_OF_EACH).tolist():
                         i, j = int(c[place]), int(d[place])
                         if a not in (i, j) and b not in (i, j):
                             other = multiply(b, j), sign
                             yield from self._scale_product(multiply(b, i), other, a)
 
-    def _match_ratio(self, column: int, products: FloatArray, errors: FloatArray) -> IntArray:
+    def _match_ratio(
+        self, column: int, products: FloatArray, errors: FloatArray, most: int
+    ) -> IntArray:
         """Return the products that a column is a multiple of, those worth most first, a few."""
         target = self.some[:, [column]]
         with np.errstate(all="ignore"):
             ratios = target / products
         ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
-        known = np.isfinite(ratios)
-        some = np.flatnonzero(known.sum(axis=0) > 3)
+        some = np.flatnonzero(np.isfinite(ratios).sum(axis=0) > 3)
         k = _median(ratios[:, some])
-        with np.errstate(invalid="ignore"):
-            off = np.abs(target - k * products[:, some])
-            kept = off <= self.cells.resolution[column] / 2 + np.abs(k) * errors[:, some]
-        kept &= known[:, some]
-        worth = self.worth[:, column] @ kept
-        good = kept.sum(axis=0) >= MOST * known[:, some].sum(axis=0)
-        good &= worth > self._least_gain(4)
-        best = np.argsort(-worth[good], kind="stable")[:5]
-        return np.asarray(some[good][best])
+        scaled = k * products[:, some]
+        off, size = np.abs(target - scaled), np.abs(target) + np.abs(scaled)
+        rounding = self.cells.resolution[column] + 2 * np.abs(k) * errors[:, some]
+        gain = self.draw.measure(off, size, rounding, 1.0, np.full(len(some), column), 4)
+        best = np.argsort(-gain, kind="stable")[: min(most, int(np.sum(gain > 0)))]
+        return np.asarray(some[best])
 
     def shifted_quotients(self) -> Iterator[Candidate]:
         """Propose a = b (k c + m), such as net = gross (1 - rate)."""
@@ -337,9 +322,8 @@ class Sums:
                 size = sizes[:, last] + np.abs(self.some[:, [c]])
                 off = np.abs(total - self.some[:, [c]])
                 rounding = digits[last] - digits[first] + units[c]
-                good = self.draw.is_likely(
-                    off, size, rounding, 1.0, np.full(len(first), c), 3
-                )
+                targets = np.full(len(first), c)
+                good = self.draw.measure(off, size, rounding, 1.0, targets, 3) > 0
                 for start in first[good].tolist():
                     summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
                     if not start <= c < start + length and len(summed) > 1:
@@ -418,7 +402,7 @@ class Sums:
             off, size = np.abs(terms.sum(axis=2)), np.abs(terms).sum(axis=2)
             rounding = self.cells.resolution[columns].sum(axis=1)
             likely = [
-                self.draw.is_likely(off, size, rounding, 1.0, target, columns.shape[1])
+                self.draw.measure(off, size, rounding, 1.0, target, columns.shape[1]) > 0
                 for target in columns.T
             ]
             found.append(places[np.logical_or.reduce(likely)])
@@ -476,9 +460,8 @@ class Sums:
                     parts = sign * some[:, some_left], other * some[:, some_right]
                     total, size = sum(parts), sum(np.abs(each) for each in parts)
                     off = np.abs(total - self.some[:, [target]])
-                    likely = self.draw.is_likely(
-                        off, size, units[target], 1.0, np.full(len(some_left), target), 3
-                    )
+                    targets = np.full(len(some_left), target)
+                    likely = self.draw.measure(off, size, units[target], 1.0, targets, 3) > 0
                     for i, j in np.column_stack([some_left, some_right])[likely].tolist():
                         terms = (_as_term(factors[i]), _as_term(factors[j]), ((target, 1),))
                         yield Candidate(terms, (sign, other, -1.0))
