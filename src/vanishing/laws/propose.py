@@ -25,6 +25,8 @@ MOST = 0.75
 #: Combinations of columns that are tried one by one, and the columns that have as many pairs.
 MOST_COMBINATIONS = 40_000
 MOST_COLUMNS = math.isqrt(2 * MOST_COMBINATIONS)
+#: Rows that are looked at first, where there are many equations: half of them must keep one.
+FIRST_ROWS = 8
 #: Equations of a target and one of its factors that are proposed.
 MOST_OF_EACH = 5
 #: Relative error of a number of which not even one digit is known.
@@ -48,6 +50,8 @@ class Draw:
         if n_rows > SOME_ROWS:
             self.rows = np.sort(rng.choice(n_rows, SOME_ROWS, replace=False))
         self.some = cells.values[self.rows]
+        #: Some of them, which are looked at first.
+        self.few = slice(None, None, max(1, len(self.rows) // FIRST_ROWS))
         self.scale = n_rows / len(self.rows)
         #: Bits that a row may give, at most.
         self.worth = -cells.log_alone[self.rows] * self.scale
@@ -111,7 +115,7 @@ class Products:
     """Proposes products and quotients of columns, and what is tried for pairs of columns."""
 
     def __init__(self, draw: Draw) -> None:
-        self.draw, self.cells, self.some = draw, draw.cells, draw.some
+        self.draw, self.cells, self.some, self.few = draw, draw.cells, draw.some, draw.few
 
     def ratios_and_differences(self) -> Iterator[Candidate]:
         """Propose y = k x, y = x + k, y = k - x and y = x²."""
@@ -135,50 +139,51 @@ class Products:
                     yield Candidate((((base, 2),), ((square, 1),)), (1.0, -1.0))
 
     def sums_and_products(self) -> Iterator[Candidate]:
-        """Propose c = a + b and c = a b for all pairs."""
+        """Propose c = a + b and c = a b for all pairs: first, some of the rows tell which."""
         columns, units = self.cells.varying, self.cells.resolution
-        some = self.some[:, columns]
         first, second = np.triu_indices(len(columns), 1)
-        for pairs in np.array_split(
-            np.arange(len(first)), 1 + len(first) * some.size // BLOCK
-        ):
+        few = self.some[self.few]
+        for pairs in _split(np.arange(len(first)), few[:, columns].ravel()):
             a, b = columns[first[pairs]], columns[second[pairs]]
-            x, y = self.some[:, a], self.some[:, b]
             for is_sum in (True, False):
-                value = x + y if is_sum else x * y
-                size = np.abs(x) + np.abs(y) if is_sum else np.abs(value)
-                unit = (
-                    units[a] + units[b] if is_sum else np.abs(x) * units[b] + np.abs(y) * units[a]
-                )
-                unit = np.broadcast_to(unit, value.shape)
-                off = np.abs(value[:, :, None] - some[:, None, :])
-                rounding = unit[:, :, None] + units[columns]
-                good = np.logical_or.reduce([
-                    self.draw.measure(off, size[:, :, None], rounding, slope, targets, 3) > 0
-                    for slope, targets in (
-                        (1.0, columns[None, :]),
-                        (1.0 if is_sum else y[:, :, None], a[:, None]),
-                        (1.0 if is_sum else x[:, :, None], b[:, None]),
-                    )
-                ])
-                for pair, c in np.argwhere(good).tolist():
-                    i, j, k = int(a[pair]), int(b[pair]), int(columns[c])
-                    if k in (i, j):
-                        continue
+                value, size, unit = self._combine(few, a, b, is_sum)
+                off = np.abs(value[:, :, None] - few[:, None, columns])
+                most = (unit[:, :, None] + units[columns]) / 2 + 64 * ROUNDING * size[:, :, None]
+                good = 2 * np.sum(off <= most, axis=0) >= np.isfinite(off).sum(axis=0)
+                place, targets = np.nonzero(good)
+                i, j, k = a[place], b[place], columns[targets]
+                value, size, unit = self._combine(self.some, i, j, is_sum)
+                off = np.abs(value - self.some[:, k])
+                slopes = (1.0, 1.0) if is_sum else (self.some[:, j], self.some[:, i])
+                gains = [
+                    self.draw.measure(off, size, unit + units[k], slope, column, 3)
+                    for column, slope in ((k, 1.0), (i, slopes[0]), (j, slopes[1]))
+                ]
+                likely = (np.max(gains, axis=0) > 0) & (k != i) & (k != j)
+                for one, other, target in np.column_stack([i, j, k])[likely].tolist():
                     if is_sum:
-                        yield linear([i, j, k], [1.0, 1.0, -1.0])
+                        yield linear([one, other, target], [1.0, 1.0, -1.0])
                     else:
-                        yield Candidate((multiply(i, j), ((k, 1),)), (1.0, -1.0))
+                        yield Candidate((multiply(one, other), ((target, 1),)), (1.0, -1.0))
+
+    def _combine(
+        self, rows: FloatArray, a: IntArray, b: IntArray, is_sum: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return sums or products of columns, their sizes, and how far rounding may move them."""
+        x, y, units = rows[:, a], rows[:, b], self.cells.resolution
+        if is_sum:
+            total = np.abs(x) + np.abs(y)
+            return x + y, total, np.broadcast_to(units[a] + units[b], total.shape)
+        return x * y, np.abs(x * y), np.abs(x) * units[b] + np.abs(y) * units[a]
 
     def ratios_of_products(self) -> Iterator[Candidate]:
         """Propose c = k a b and c = k a²."""
-        columns, units = self.cells.varying, self.cells.resolution
+        columns = self.cells.varying
         first, second = np.triu_indices(len(columns))
         a, b = columns[first], columns[second]
-        x, y = self.some[:, a], self.some[:, b]
-        errors = (np.abs(x) * units[b] + np.abs(y) * units[a]) / 2
+        products, _, unit = self._combine(self.some, a, b, is_sum=False)
         for c in columns.tolist():
-            for place in self._match_ratio(c, x * y, errors, len(columns)).tolist():
+            for place in self._match_ratio(c, products, unit / 2, len(columns)).tolist():
                 if c not in (a[place], b[place]):
                     yield from self._scale_product(multiply(int(a[place]), int(b[place])), None, c)
 
@@ -231,15 +236,20 @@ class Products:
         self, column: int, products: FloatArray, errors: FloatArray, most: int
     ) -> IntArray:
         """Return the products that a column is a multiple of, those worth most first, a few."""
-        target = self.some[:, [column]]
-        with np.errstate(all="ignore"):
-            ratios = target / products
-        ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
-        some = np.flatnonzero(np.isfinite(ratios).sum(axis=0) > 3)
-        k = _median(ratios[:, some])
-        scaled = k * products[:, some]
-        off, size = np.abs(target - scaled), np.abs(target) + np.abs(scaled)
-        rounding = self.cells.resolution[column] + 2 * np.abs(k) * errors[:, some]
+        some = np.arange(products.shape[1])
+        for rows in (self.few, slice(None)):
+            target, product = self.some[rows, column][:, None], products[rows][:, some]
+            with np.errstate(all="ignore"):
+                ratios = target / product
+            ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
+            k = _median(ratios)
+            off = np.abs(target - k * product)
+            rounding = self.cells.resolution[column] + 2 * np.abs(k) * errors[rows][:, some]
+            size = np.abs(target) + np.abs(k * product)
+            near = (off <= rounding / 2 + 64 * ROUNDING * size) & np.isfinite(ratios)
+            n_known = np.isfinite(ratios).sum(axis=0)
+            good = (2 * near.sum(axis=0) >= n_known) & (n_known > 2)
+            some, off, size, rounding = some[good], off[:, good], size[:, good], rounding[:, good]
         gain = self.draw.measure(off, size, rounding, 1.0, np.full(len(some), column), 4)
         best = np.argsort(-gain, kind="stable")[: min(most, int(np.sum(gain > 0)))]
         return np.asarray(some[best])
@@ -576,7 +586,7 @@ class Sums:
 
 
 def _split(places: IntArray, values: FloatArray) -> list[IntArray]:
-    """Return blocks of places for which values fit into the cache."""
+    """Return blocks of places, for each of which some values are worked on at a time."""
     return np.array_split(places, 1 + len(places) * len(values) // BLOCK)
 
 
