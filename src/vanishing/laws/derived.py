@@ -249,11 +249,12 @@ class Keys:
                 keys += [(name, part) for part in self._list_parts(texts)]
         for name, cells in self.columns.items():
             if (cells == np.round(cells)).all():
-                steps = np.diff(cells)
-                # Years and ids stand together, and a cycle begins with the smallest number.
-                if (steps != 0).sum() + 1 == len(np.unique(cells)):
+                steps, n_values = np.diff(cells), len(np.unique(cells))
+                # Years and ids stand together, and a cycle begins with the smallest number. Of two
+                # numbers, every column does.
+                if (steps != 0).sum() + 1 == n_values:
                     keys.append((name, ""))
-                elif (cells[1:][steps < 0] == cells.min()).all() and (steps > 0).any():
+                elif n_values > 2 and (cells[1:][steps < 0] == cells.min()).all():
                     keys.append((name, CYCLE))
         found = []
         for key in keys:

@@ -429,7 +429,10 @@ def are_errors(n_broken: int, n_blocks: int, n_rows: int, n_columns: int) -> boo
 def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray]) -> float:
     """Return at least as many bits as ``judge`` finds, at a fraction of its cost."""
     columns = list(candidate.columns)
-    complete = find_complete(candidate, cells)
+    complete = np.flatnonzero(find_complete(candidate, cells))
+    # Columns of few values have few different rows.
+    if math.prod((cells.levels[:, columns].max(axis=0) + 1).tolist()) < len(complete):
+        complete = cells.find_different(columns, complete)[0]
     values = cells.values[complete]
     if len(values) <= len(candidate.terms):
         return -math.inf

@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.laws.cells import Cells
+from vanishing.laws.model import UNINFORMATIVE
 from vanishing.levels import BLOCK, ROUNDING
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
@@ -26,6 +27,10 @@ MOST = 0.75
 #: Combinations of columns that are tried one by one, and the columns that have as many pairs.
 MOST_COMBINATIONS = 40_000
 MOST_COLUMNS = math.isqrt(2 * MOST_COMBINATIONS)
+#: Rows that are looked at first, where there are many equations: half of them must keep one.
+FIRST_ROWS = 8
+#: Equations of a target and one of its factors that are proposed.
+MOST_OF_EACH = 5
 #: Relative error of a number of which not even one digit is known.
 UNKNOWN = 0.2
 #: Digits of a coefficient beyond those that floating-point arithmetic may have changed.
@@ -47,8 +52,37 @@ class Draw:
         if n_rows > SOME_ROWS:
             self.rows = np.sort(rng.choice(n_rows, SOME_ROWS, replace=False))
         self.some = cells.values[self.rows]
+        #: Some of them, which are looked at first.
+        self.few = slice(None, None, max(1, len(self.rows) // FIRST_ROWS))
+        self.scale = n_rows / len(self.rows)
         #: Bits that a row may give, at most.
-        self.worth = -cells.log_alone[self.rows] * (n_rows / len(self.rows))
+        self.worth = -cells.log_alone[self.rows] * self.scale
+
+    def measure(
+        self,
+        off: FloatArray,
+        size: FloatArray,
+        rounding: FloatArray | float,
+        slope: FloatArray | float,
+        targets: IntArray,
+        n_terms: int,
+    ) -> FloatArray:
+        """Return about the bits of equations, of which we know how far off they are in each row.
+
+        Positive if they hold in most rows, up to ``rounding`` where this leaves something to tell,
+        and the others cost less than these save: zeros that are zeros mostly are no evidence.
+        """
+        spreads = self.cells.spreads[targets] * np.abs(slope)
+        told = rounding <= UNINFORMATIVE * math.sqrt(12 * n_terms) * spreads
+        kept = off <= 64 * ROUNDING * size + np.where(told, rounding / 2, 0.0)
+        n_known = np.isfinite(off).sum(axis=0)
+        n_kept = kept.sum(axis=0)
+        share = (n_known - n_kept) / np.maximum(n_known, 1)
+        cost = -np.log2(np.maximum(share, 1 / (len(self.cells.values) + 2)))
+        gain = np.sum(kept * self.worth[:, targets], axis=0)
+        gain = gain - self.scale * (n_known - n_kept) * cost
+        least = n_terms * math.log2(max(len(self.cells.varying), 2))
+        return np.where(n_kept >= MOST * n_known, gain - least, -np.inf)
 
 
 def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
@@ -60,6 +94,7 @@ def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
         sums.totals_of_neighbors,
         products.ratios_of_products,
         sums.sums_of_four,
+        sums.sums_of_products,
         sums.combinations_of_three,
         sums.sparse_combinations,
         products.quotients,
@@ -82,7 +117,7 @@ class Products:
     """Proposes products and quotients of columns, and what is tried for pairs of columns."""
 
     def __init__(self, draw: Draw) -> None:
-        self.cells, self.some, self.worth = draw.cells, draw.some, draw.worth
+        self.draw, self.cells, self.some, self.few = draw, draw.cells, draw.some, draw.few
 
     def ratios_and_differences(self) -> Iterator[Candidate]:
         """Propose y = k x, y = x + k, y = k - x and y = x²."""
@@ -106,68 +141,53 @@ class Products:
                     yield Candidate((((base, 2),), ((square, 1),)), (1.0, -1.0))
 
     def sums_and_products(self) -> Iterator[Candidate]:
-        """Propose c = a + b and c = a b for all pairs."""
-        columns, units = self.cells.varying, self.cells.resolution[self.cells.varying]
-        some, worth = self.some[:, columns], self.worth[:, columns]
+        """Propose c = a + b and c = a b for all pairs: first, some of the rows tell which."""
+        columns, units = self.cells.varying, self.cells.resolution
         first, second = np.triu_indices(len(columns), 1)
-        step = max(1, BLOCK // max(some.size, 1))
-        for start in range(0, len(first), step):
-            a, b = first[start : start + step], second[start : start + step]
-            x, y = some[:, a], some[:, b]
+        few = self.some[self.few]
+        for pairs in _split(np.arange(len(first)), few[:, columns].ravel()):
+            a, b = columns[first[pairs]], columns[second[pairs]]
             for is_sum in (True, False):
-                value = x + y if is_sum else x * y
-                size = np.abs(x) + np.abs(y) if is_sum else np.abs(value)
-                unit = (
-                    units[a] + units[b] if is_sum else np.abs(x) * units[b] + np.abs(y) * units[a]
-                )
-                most = np.broadcast_to(unit / 2, value.shape) + 16 * ROUNDING * size
-                with np.errstate(invalid="ignore"):
-                    off = np.abs(value[:, :, None] - some[:, None, :])
-                    kept = off <= most[:, :, None] + units / 2
-                known = np.isfinite(off).sum(axis=0)
-                gain = np.maximum(
-                    np.einsum("rpc,rc->pc", kept, worth),
-                    np.maximum(
-                        np.einsum("rpc,rp->pc", kept, worth[:, a]),
-                        np.einsum("rpc,rp->pc", kept, worth[:, b]),
-                    ),
-                )
-                good = (kept.sum(axis=0) >= MOST * known) & (gain > self._least_gain(3))
-                for pair, c in np.argwhere(good).tolist():
-                    i, j, k = (int(columns[each]) for each in (a[pair], b[pair], c))
-                    if k in (i, j):
-                        continue
+                value, size, unit = self._combine(few, a, b, is_sum)
+                off = np.abs(value[:, :, None] - few[:, None, columns])
+                most = (unit[:, :, None] + units[columns]) / 2 + 64 * ROUNDING * size[:, :, None]
+                good = 2 * np.sum(off <= most, axis=0) >= np.isfinite(off).sum(axis=0)
+                place, targets = np.nonzero(good)
+                i, j, k = a[place], b[place], columns[targets]
+                value, size, unit = self._combine(self.some, i, j, is_sum)
+                off = np.abs(value - self.some[:, k])
+                slopes = (1.0, 1.0) if is_sum else (self.some[:, j], self.some[:, i])
+                gains = [
+                    self.draw.measure(off, size, unit + units[k], slope, column, 3)
+                    for column, slope in ((k, 1.0), (i, slopes[0]), (j, slopes[1]))
+                ]
+                likely = (np.max(gains, axis=0) > 0) & (k != i) & (k != j)
+                for one, other, target in np.column_stack([i, j, k])[likely].tolist():
                     if is_sum:
-                        yield linear([i, j, k], [1.0, 1.0, -1.0])
+                        yield linear([one, other, target], [1.0, 1.0, -1.0])
                     else:
-                        yield Candidate((multiply(i, j), ((k, 1),)), (1.0, -1.0))
+                        yield Candidate((multiply(one, other), ((target, 1),)), (1.0, -1.0))
 
-    def _least_gain(self, n_terms: int) -> float:
-        """Return the bits that a law of some terms costs at least."""
-        return float(n_terms * np.log2(max(len(self.cells.varying), 2)))
+    def _combine(
+        self, rows: FloatArray, a: IntArray, b: IntArray, is_sum: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return sums or products of columns, their sizes, and how far rounding may move them."""
+        x, y, units = rows[:, a], rows[:, b], self.cells.resolution
+        if is_sum:
+            total = np.abs(x) + np.abs(y)
+            return x + y, total, np.broadcast_to(units[a] + units[b], total.shape)
+        return x * y, np.abs(x * y), np.abs(x) * units[b] + np.abs(y) * units[a]
 
     def ratios_of_products(self) -> Iterator[Candidate]:
-        """Propose c = k a b and c = k a², by logarithms."""
-        columns, units = self.cells.varying, self.cells.resolution
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.abs(self.some))
-        logs[~np.isfinite(logs)] = np.nan
-        with np.errstate(all="ignore"):
-            relative = units / np.abs(self.some)
+        """Propose c = k a b and c = k a²."""
+        columns = self.cells.varying
         first, second = np.triu_indices(len(columns))
         a, b = columns[first], columns[second]
-        products = logs[:, a] + logs[:, b]
-        errors = relative[:, a] + relative[:, b]
+        products, _, unit = self._combine(self.some, a, b, is_sum=False)
         for c in columns.tolist():
-            ratios = products - logs[:, [c]]
-            middle = _median(ratios)
-            with np.errstate(invalid="ignore"):
-                near = np.abs(ratios - middle) <= errors + relative[:, [c]] + 1e-13
-            known = np.isfinite(ratios).sum(axis=0)
-            good = (known > 3) & (near.sum(axis=0) >= MOST * known)
-            for i, j in zip(a[good].tolist(), b[good].tolist(), strict=True):
-                if c not in (i, j):
-                    yield from self._scale_product(multiply(i, j), None, c)
+            for place in self._match_ratio(c, products, unit / 2, len(columns)).tolist():
+                if c not in (a[place], b[place]):
+                    yield from self._scale_product(multiply(int(a[place]), int(b[place])), None, c)
 
     def _scale_product(
         self, term: Term, other: tuple[Term, float] | None, column: int
@@ -208,30 +228,33 @@ class Products:
                 for a in columns.tolist():
                     if a == b:
                         continue
-                    for place in self._match_ratio(a, products, most).tolist():
+                    for place in self._match_ratio(a, products, most, MOST_OF_EACH).tolist():
                         i, j = int(c[place]), int(d[place])
                         if a not in (i, j) and b not in (i, j):
                             other = multiply(b, j), sign
                             yield from self._scale_product(multiply(b, i), other, a)
 
-    def _match_ratio(self, column: int, products: FloatArray, errors: FloatArray) -> IntArray:
+    def _match_ratio(
+        self, column: int, products: FloatArray, errors: FloatArray, most: int
+    ) -> IntArray:
         """Return the products that a column is a multiple of, those worth most first, a few."""
-        target = self.some[:, [column]]
-        with np.errstate(all="ignore"):
-            ratios = target / products
-        ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
-        known = np.isfinite(ratios)
-        some = np.flatnonzero(known.sum(axis=0) > 3)
-        k = _median(ratios[:, some])
-        with np.errstate(invalid="ignore"):
-            off = np.abs(target - k * products[:, some])
-            kept = off <= self.cells.resolution[column] / 2 + np.abs(k) * errors[:, some]
-        kept &= known[:, some]
-        worth = self.worth[:, column] @ kept
-        good = kept.sum(axis=0) >= MOST * known[:, some].sum(axis=0)
-        good &= worth > self._least_gain(4)
-        best = np.argsort(-worth[good], kind="stable")[:5]
-        return np.asarray(some[good][best])
+        some = np.arange(products.shape[1])
+        for rows in (self.few, slice(None)):
+            target, product = self.some[rows, column][:, None], products[rows][:, some]
+            with np.errstate(all="ignore"):
+                ratios = target / product
+            ratios[~np.isfinite(ratios) | (ratios == 0)] = np.nan
+            k = _median(ratios)
+            off = np.abs(target - k * product)
+            rounding = self.cells.resolution[column] + 2 * np.abs(k) * errors[rows][:, some]
+            size = np.abs(target) + np.abs(k * product)
+            near = (off <= rounding / 2 + 64 * ROUNDING * size) & np.isfinite(ratios)
+            n_known = np.isfinite(ratios).sum(axis=0)
+            good = (2 * near.sum(axis=0) >= n_known) & (n_known > 2)
+            some, off, size, rounding = some[good], off[:, good], size[:, good], rounding[:, good]
+        gain = self.draw.measure(off, size, rounding, 1.0, np.full(len(some), column), 4)
+        best = np.argsort(-gain, kind="stable")[: min(most, int(np.sum(gain > 0)))]
+        return np.asarray(some[best])
 
     def shifted_quotients(self) -> Iterator[Candidate]:
         """Propose a = b (k c + m), such as net = gross (1 - rate)."""
@@ -285,7 +308,7 @@ class Sums:
     """Proposes linear equations of many columns."""
 
     def __init__(self, draw: Draw) -> None:
-        self.cells, self.some = draw.cells, draw.some
+        self.draw, self.cells, self.some = draw, draw.cells, draw.some
         self.rng, self.deadline = draw.rng, draw.deadline
 
     def totals_of_neighbors(self) -> Iterator[Candidate]:
@@ -307,13 +330,12 @@ class Sums:
             total = np.where(
                 blanks[:, last] > blanks[:, first], np.nan, sums[:, last] - sums[:, first]
             )
-            most = (digits[last] - digits[first]) / 2 + 16 * ROUNDING * sizes[:, last]
             for c in self.cells.varying.tolist():
-                with np.errstate(invalid="ignore"):
-                    off = np.abs(total - self.some[:, [c]])
-                    kept = off <= most + units[c] / 2 + 16 * ROUNDING * np.abs(self.some[:, [c]])
-                n_known = np.isfinite(off).sum(axis=0)
-                good = (n_known > 2) & (kept.sum(axis=0) >= MOST * n_known)
+                size = sizes[:, last] + np.abs(self.some[:, [c]])
+                off = np.abs(total - self.some[:, [c]])
+                rounding = digits[last] - digits[first] + units[c]
+                targets = np.full(len(first), c)
+                good = self.draw.measure(off, size, rounding, 1.0, targets, 3) > 0
                 for start in first[good].tolist():
                     summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
                     if not start <= c < start + length and len(summed) > 1:
@@ -334,7 +356,9 @@ class Sums:
             if drawn is not None:
                 yield from self._match_sums(*drawn)
 
-    def _draw_complete(self, n_rows: int) -> tuple[IntArray, IntArray] | None:
+    def _draw_complete(
+        self, n_rows: int, n_columns: int = 4
+    ) -> tuple[IntArray, IntArray] | None:
         """Draw rows, and the columns that are present and vary in them."""
         present = self.cells.present
         start = int(self.rng.integers(len(present)))
@@ -342,7 +366,7 @@ class Sums:
         rows = order[:n_rows]
         varies = np.ptp(np.where(present[start], self.cells.values[rows], 0.0), axis=0) > 0
         columns = np.flatnonzero(varies & present[start])
-        return (rows, columns) if len(rows) > 4 and len(columns) > 3 else None
+        return (rows, columns) if len(rows) > 4 and len(columns) >= n_columns else None
 
     def _match_sums(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
         values = self.cells.values[np.ix_(rows, columns)]
@@ -361,23 +385,98 @@ class Sums:
                 np.searchsorted(sums[0], flip * sums[0] + side * margin, sorter=order)
                 for side in (-1, 1)
             )
-            counts = high - low
-            if counts.sum() > BLOCK:
+            if np.sum(high - low) > BLOCK:
                 continue
-            left = np.repeat(np.arange(len(counts)), counts)
-            offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            right = order[np.repeat(low, counts) + offsets]
+            left, right = _list_ranges(low, high)
+            right = order[right]
             for k in range(len(sums)):
                 off = np.abs(sums[k, left] - flip * sums[k, right])
                 near = (left < right) & (off <= 2 * (errors[k, left] + errors[k, right]))
                 left, right = left[near], right[near]
-            for i, j in zip(left.tolist(), right.tolist(), strict=True):
+            chosen = columns[np.column_stack([a[left], b[left], a[right], b[right]])]
+            ones = np.ones(len(left))
+            weights = np.column_stack([ones, signs[left], -flip * ones, -flip * signs[right]])
+            for i in self._find_likely(chosen, weights).tolist():
                 total: dict[int, float] = {}
-                parts = ((a[i], 1.0), (b[i], signs[i]), (a[j], -flip), (b[j], -flip * signs[j]))
-                for place, sign in parts:
-                    column = int(columns[place])
+                for column, sign in zip(chosen[i].tolist(), weights[i].tolist(), strict=True):
                     total[column] = total.get(column, 0.0) + sign
                 yield linear(list(total), list(total.values()))
+
+    def _find_likely(self, chosen: IntArray, weights: FloatArray) -> IntArray:
+        """Return the sums of columns that most rows keep, and that tell one of these columns.
+
+        Rounding tells nothing of a column that varies by less.
+        """
+        found = []
+        for places in _split(np.arange(len(chosen)), self.some):
+            columns = chosen[places]
+            terms = self.some[:, columns] * weights[places]
+            off, size = np.abs(terms.sum(axis=2)), np.abs(terms).sum(axis=2)
+            rounding = self.cells.resolution[columns].sum(axis=1)
+            likely = [
+                self.draw.measure(off, size, rounding, 1.0, target, columns.shape[1]) > 0
+                for target in columns.T
+            ]
+            found.append(places[np.logical_or.reduce(likely)])
+        return np.concatenate(found)
+
+    def sums_of_products(self) -> Iterator[Candidate]:
+        """Propose a column = ± a b ± c d for products of two columns, squares and columns."""
+        for n_rows in (20, 8):
+            drawn = self._draw_complete(n_rows, 2)
+            if drawn is not None:
+                yield from self._match_products(*drawn)
+
+    def _match_products(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
+        """Propose sums of two products that are equal to a column, by sorting them.
+
+        All are exact but for the column, which may be rounded.
+        """
+        n_columns, units = len(columns), self.cells.resolution
+        i, j = np.triu_indices(n_columns)
+        factors = np.vstack([np.column_stack([columns, np.full(n_columns, -1)]), columns[np.column_stack([i, j])]])
+
+        def multiply_all(values: FloatArray, pairs: IntArray) -> FloatArray:
+            padded = np.column_stack([values, np.ones(len(values))])
+            return np.asarray(padded[:, pairs[:, 0]] * padded[:, pairs[:, 1]])
+
+        mixing = self.rng.normal(size=(3, len(rows)))
+        values = multiply_all(self.cells.values[rows], factors)
+        # Products of zeros and ones repeat each other, and other columns.
+        _, first = np.unique(mixing[0] @ values, return_index=True)
+        first = first[np.ptp(values[:, first], axis=0) > 0]
+        factors, values = factors[first], values[:, first]
+        numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
+        is_column = factors[:, 1] < 0
+        some = multiply_all(self.some, factors)
+        for t in np.flatnonzero(is_column).tolist():
+            if time.thread_time() > self.deadline:
+                return
+            target = int(factors[t, 0])
+            # Two standard deviations, of numbers that are rounded.
+            margins = np.linalg.norm(mixing, axis=1) * units[target] / math.sqrt(3)
+            margins += 64 * ROUNDING * (sizes[:, t] + sizes.max(axis=1))
+            for sign, other in ((1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)):
+                wanted = other * (numbers[:, [t]] - sign * numbers)
+                low, high = (
+                    np.searchsorted(numbers[0], wanted[0] + side * margins[0]) for side in (-1, 1)
+                )
+                left, right = _list_ranges(low, high)
+                is_new = (left != t) & (right != t) & (left != right)
+                is_new &= ~(is_column[left] & is_column[right]) & ((left < right) | (sign != other))
+                left, right = left[is_new], right[is_new]
+                for k in (1, 2):
+                    near = np.abs(wanted[k, left] - numbers[k, right]) <= margins[k]
+                    left, right = left[near], right[near]
+                for some_left, some_right in zip(_split(left, some), _split(right, some), strict=True):
+                    parts = sign * some[:, some_left], other * some[:, some_right]
+                    total, size = sum(parts), sum(np.abs(each) for each in parts)
+                    off = np.abs(total - self.some[:, [target]])
+                    targets = np.full(len(some_left), target)
+                    likely = self.draw.measure(off, size, units[target], 1.0, targets, 3) > 0
+                    for i, j in np.column_stack([some_left, some_right])[likely].tolist():
+                        terms = (_as_term(factors[i]), _as_term(factors[j]), ((target, 1),))
+                        yield Candidate(terms, (sign, other, -1.0))
 
     def combinations_of_three(self) -> Iterator[Candidate]:
         """Propose linear equations of two or three columns with any coefficients.
@@ -528,6 +627,25 @@ class Sums:
         exact = [tidy(value, 0.0) for value in (coefficients / coefficients[0]).tolist()]
         constant = exact.pop() if has_constant else 0.0
         yield linear(columns.tolist(), exact, constant)
+
+
+def _split(places: IntArray, values: FloatArray) -> list[IntArray]:
+    """Return blocks of places, for each of which some values are worked on at a time."""
+    return np.array_split(places, 1 + len(places) * len(values) // BLOCK)
+
+
+def _as_term(factors: IntArray) -> Term:
+    """Return a product of two columns, or one column if the second is -1."""
+    first, second = factors.tolist()
+    return multiply(first, second) if second >= 0 else ((first, 1),)
+
+
+def _list_ranges(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the pairs (i, k) with low[i] <= k < high[i]."""
+    counts = np.maximum(high - low, 0)
+    first = np.repeat(np.arange(len(counts)), counts)
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return first, low[first] + offsets
 
 
 def multiply(a: int, b: int) -> Term:
