@@ -464,6 +464,8 @@ def select_laws(
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
         cells = Cells(values[drawn], everything.resolution, noise, derived, dimensions)
+    for each in {id(each): each for each in (cells, everything)}.values():
+        each.see_sources(functions)
     n_columns = len(cells.varying)
     selection = Selection(cells, functions)
     if n_columns < 2:
