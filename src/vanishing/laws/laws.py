@@ -856,13 +856,10 @@ class _Search:
         usable = np.where(constant | self._find_gross_errors(), np.nan, values)
         branching: list[Branches] = []
 
-        def divide(selection: Selection, rows: IntArray | None) -> None:
-            conditions = None
-            if rows is not None:
-                conditions = {
-                    name: np.asarray(each)[rows] for name, each in self.conditions.items()
-                }
-            branching.extend(find_branches(selection, self.names, conditions, self.deadline))
+        def divide(selection: Selection, rows: IntArray, is_last: bool) -> None:
+            conditions = {name: np.asarray(each)[rows] for name, each in self.conditions.items()}
+            found = find_branches(selection, self.names, conditions, self.deadline, is_last=is_last)
+            branching.extend(found)
 
         found, cells, notes = select_laws(
             np.column_stack([usable, *self.derivation.values]),
