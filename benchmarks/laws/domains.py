@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import run_all
 
 from vanishing import discover
 
@@ -161,9 +162,12 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--null-tables", type=int, default=300)
     parser.add_argument("--seed", type=int, default=33)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows = [measure(KINDS[n % len(KINDS)], options.seed, n) for n in range(options.tables)]
-    nulls = [measure_null(options.seed, number) for number in range(options.null_tables)]
+    calls = [(KINDS[n % len(KINDS)], options.seed, n) for n in range(options.tables)]
+    rows = run_all(measure, calls, options.jobs)
+    nulls = run_all(measure_null, ((options.seed, n) for n in range(options.null_tables)),
+                    options.jobs)  # fmt: skip
     report({"machine": describe(options.seed), "tables": rows, "nulls": nulls})
 
 

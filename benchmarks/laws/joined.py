@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import run_all
 
 from vanishing.laws import discover_joined
 
@@ -150,15 +151,16 @@ def measure_null(seed: int, number: int) -> dict[str, Any]:
 def main() -> None:
     """Run the pairs and write the results."""
     parser = argparse.ArgumentParser(description="Two tables with a key.")
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--null-tables", type=int, default=100)
+    parser.add_argument("--tables", type=int, default=400)
+    parser.add_argument("--null-tables", type=int, default=300)
     parser.add_argument("--seed", type=int, default=33)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows = []
-    for number in range(options.tables):
-        kind, error = KINDS[number % 4], ERRORS[number // 4 % 5]
-        rows.append(measure(kind, error, options.seed, number))
-    nulls = [measure_null(options.seed, number) for number in range(options.null_tables)]
+    numbers = range(options.tables)
+    calls = [(KINDS[n % 4], ERRORS[n // 4 % 5], options.seed, n) for n in numbers]
+    rows = run_all(measure, calls, options.jobs)
+    calls = [(options.seed, number) for number in range(options.null_tables)]
+    nulls = run_all(measure_null, calls, options.jobs)
     report({"machine": describe(options.seed), "tables": rows, "nulls": nulls})
 
 

@@ -2,8 +2,10 @@
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from joblib import Parallel, delayed
 
 #: Processor time of one run, in seconds.
 LIMIT = 60.0
@@ -39,3 +41,9 @@ def describe_seconds(seconds: list[float]) -> str:
     """Write the median and the largest of some times."""
     ordered = sorted(seconds)
     return f"{ordered[len(ordered) // 2]:.2f}, {ordered[-1]:.1f}" if ordered else "none"
+
+
+def run_all(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], jobs: int) -> list[Any]:
+    """Call a function with each of several arguments, in so many processes."""
+    found: list[Any] = Parallel(n_jobs=jobs)(delayed(function)(*given) for given in calls)
+    return found

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import run_all
 from openpyxl import Workbook
 
 from vanishing.app.cli import main as run_command
@@ -194,7 +195,7 @@ def check(path: Path) -> list[dict[str, Any]]:
     return found.get("sheets", [found])
 
 
-def measure(kind: str, number: int, seed: int, *, is_random: bool = False) -> dict[str, Any]:
+def measure(kind: str, number: int, seed: int, is_random: bool = False) -> dict[str, Any]:
     """Check one sheet."""
     rng = np.random.default_rng([seed, number, KINDS.index(kind), is_random])
     paper, expected, cells = make_sheet(kind, rng, is_random=is_random)
@@ -233,13 +234,12 @@ def main() -> None:
     parser.add_argument("--null-tables", type=int, default=20)
     parser.add_argument("--seed", type=int, default=33)
     parser.add_argument("--kinds", nargs="*", default=KINDS)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows = [measure(k, i, options.seed) for k in options.kinds for i in range(options.tables)]
-    nulls = [
-        measure(k, i, options.seed, is_random=True)
-        for k in options.kinds
-        for i in range(options.null_tables)
-    ]
+    calls = [(k, i, options.seed) for k in options.kinds for i in range(options.tables)]
+    rows = run_all(measure, calls, options.jobs)
+    calls = [(k, i, options.seed, True) for k in options.kinds for i in range(options.null_tables)]
+    nulls = run_all(measure, calls, options.jobs)
     lines = []
     for kind in (*options.kinds, "all"):
         some = [row for row in rows if kind in (row["kind"], "all")]

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import run_all
 
 from vanishing import discover
 
@@ -126,17 +127,17 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=100, help="of each kind")
     parser.add_argument("--null-tables", type=int, default=300)
     parser.add_argument("--seed", type=int, default=33)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows = [
-        measure(kind, labelled, ERRORS[number % 3], options.seed, number)
+    calls = [
+        (kind, labelled, ERRORS[number % 3], options.seed, number)
         for kind in KINDS
         for labelled in (True, False)
         for number in range(options.tables)
     ]
-    nulls = [
-        measure_null(NULLS[number % len(NULLS)], options.seed, number)
-        for number in range(options.null_tables)
-    ]
+    rows = run_all(measure, calls, options.jobs)
+    calls = [(NULLS[n % len(NULLS)], options.seed, n) for n in range(options.null_tables)]
+    nulls = run_all(measure_null, calls, options.jobs)
     lines = []
     for kind in KINDS:
         for labelled in (True, False):

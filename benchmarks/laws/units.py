@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import run_all
 
 from vanishing import discover
 
@@ -95,8 +96,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Units in headers.")
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--seed", type=int, default=33)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    rows = [measure(options.seed, number) for number in range(options.tables)]
+    rows = run_all(measure, ((options.seed, n) for n in range(options.tables)), options.jobs)
     report({"machine": describe(options.seed), "tables": rows})
 
 

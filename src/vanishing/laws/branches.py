@@ -108,32 +108,40 @@ class Branches:
 def find_branches(
     selection: Selection,
     names: Sequence[str],
-    columns: Mapping[str, ConditionCells] | None,
+    columns: Mapping[str, ConditionCells],
     deadline: float,
+    *,
+    is_last: bool,
 ) -> list[Branches]:
     """Find laws of few numbers among columns left to explain, and add them to what is selected.
 
-    They replace those of the same columns if they say more. ``columns`` are those that tell which
-    number a row has; without any, each row has one of them by itself, if no other law tells it.
+    They replace those of the same columns, and those with noise, if they say more. ``columns`` are
+    those that may tell which number a row has. What ``is_last`` is looked for after the laws of
+    several columns: then any number may tell it, or each row has one of them by itself.
     """
     cells = selection.cells
-    divisions = None if columns is None else list(list_divisions(columns))
-    if divisions == []:
+    divisions = [each for each in list_divisions(columns) if is_last or not each.comes_last]
+    if not divisions and not is_last:
         return []
-
-    switches = set(np.flatnonzero(cells.levels.max(axis=0, initial=-1) == 1).tolist())
+    by_values = {each.column for each in divisions if not each.bounds}
+    switches = {j for j in range(len(names)) if names[j] in by_values}
     proposed: list[tuple[float, Branches, list[Evidence]]] = []
     for form in _list_forms(selection):
         if time.thread_time() > deadline:
             break
         among = form.columns | switches
-        rivals = [law for law in selection.laws if among.issuperset(law.candidate.columns)]
+        rivals = [
+            law
+            for law in selection.laws
+            if among.issuperset(law.candidate.columns)
+            or (law.noise and form.target in law.candidate.columns)
+        ]
         others = selection.leave_out(*rivals)
-        is_open = divisions is not None or form.target not in others.known
-        if is_open and others.is_free(form.target, form.columns):
+        if others.is_free(form.target, form.columns):
             dependent = others.find_dependents(form.target) | {form.target}
             aside = {names[j] for j in dependent}
-            found = _judge_form(form, cells, divisions, aside)
+            beside = [each for each in divisions if each.column not in aside]
+            found = _judge_form(form, cells, beside, by_chance=is_last)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
@@ -273,12 +281,13 @@ def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
 def _judge_form(
     form: Form,
     cells: Cells,
-    divisions: Sequence[Division] | None,
-    aside: set[str],
+    divisions: Sequence[Division],
+    *,
+    by_chance: bool,
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
 
-    Columns that depend on the target tell nothing: they are ``aside``.
+    It may be ``by_chance``, which is to be said for each row.
     """
     ratios = _Ratios(form, cells)
     if len(ratios.values) < 3:
@@ -303,8 +312,6 @@ def _judge_form(
     order = np.argsort(-fits.sum(axis=0), kind="stable")
     numbers, fits = [numbers[b] for b in order], fits[:, order]
     chosen = np.where(fits.any(axis=1) & complete, fits.argmax(axis=1), -1)
-    if divisions is not None:
-        divisions = [each for each in divisions if each.column not in aside]
     for estimate in (_bound_number, _judge_number):  # nearly all forms end at the first one
         judged = [estimate(form, k, chosen == b, cells) for b, k in enumerate(numbers)]
         able = [b for b, each in enumerate(judged) if each is not None]
@@ -314,7 +321,7 @@ def _judge_form(
             form, cells, [numbers[b] for b in able], fits[:, able], complete,
             [each for each in judged if each is not None],
         )  # fmt: skip
-        found = problem.solve(divisions)
+        found = problem.solve(divisions, by_chance=by_chance)
         if found is None:
             return None
     return found
@@ -335,7 +342,7 @@ def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     candidate = form.make(number)
     gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
     cost = measure_structure(candidate, cells.count_choices(form.columns)) if number else 1.0
-    first = _find_first(cells, candidate.columns, rows)
+    first = _find_first(cells, form.columns, rows)
     levels = cells.levels[first][:, list(candidate.columns)]
     if gains[first].sum() <= cost + ENOUGH_BITS * bool(number):
         return None
@@ -377,7 +384,6 @@ class _Problem:
     fits: BoolArray
     complete: BoolArray
     judged: list[_Judged]
-    #: Names of the columns beside the target.
 
     def __post_init__(self) -> None:
         # Different rows of the columns count once, as in ``judge``.
@@ -388,22 +394,18 @@ class _Problem:
         self.worth = np.where(self.fits, self.gains, -self.lost)[self.rows]
         self.costs = np.array([each.cost for each in self.judged])
 
-    def solve(self, divisions: Sequence[Division] | None) -> Branches | None:
+    def solve(self, divisions: Sequence[Division], *, by_chance: bool) -> Branches | None:
         """Return the best way to divide the rows among the equations."""
-        by_chance, least = self._divide_by_chance()
-        best = by_chance if divisions is None else None
-        for division in divisions or ():
-            ways = [self._divide_by_values(division)] if division.is_code else []
-            if division.is_time:
-                ways.append(self._divide_by_bounds(division))
-            for found in ways:
-                if found is not None:
-                    found = replace(found, bits=found.bits - math.log2(len(divisions or ())) - 1)
-                    # What tells it for each row by itself tells nothing about other rows.
-                    if found.bits > least + ENOUGH_BITS and (
-                        best is None or found.bits > best.bits
-                    ):
-                        best = found
+        alone, least = self._divide_by_chance()
+        best = alone if by_chance else None
+        for division in divisions:
+            divide = self._divide_by_bounds if division.bounds else self._divide_by_values
+            found = divide(division)
+            if found is not None:
+                bits = found.bits - math.log2(len(divisions))
+                # What tells it for each row by itself tells nothing about other rows.
+                if bits > max(least + ENOUGH_BITS, -math.inf if best is None else best.bits):
+                    best = replace(found, bits=bits)
         return best if best is not None and best.bits > ENOUGH_BITS else None
 
     def _divide_by_chance(self) -> tuple[Branches | None, float]:
@@ -417,10 +419,11 @@ class _Problem:
         shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
         gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
         bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
-        # One number and zero are one law, and rows that do not follow it.
         kept = [b for b in range(len(self.numbers)) if (chosen == b).any()]
-        is_one = sum(bool(self.numbers[b]) for b in kept) < 2
-        if is_one or not _are_errors(broken, self.complete, len(self.form.columns)):
+        # Zeros tell nothing about how many of the other rows are wrong.
+        zeros = [b for b in kept if not self.numbers[b]]
+        speaking = self.complete & ~np.isin(chosen, zeros)
+        if len(kept) < 2 or not _are_errors(broken, speaking, len(self.form.columns)):
             return None, bits
         branches = tuple(
             Branch(self.numbers[b], self.judged[b].candidate, bits, self.judged[b].rounded, None)

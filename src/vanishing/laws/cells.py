@@ -12,7 +12,7 @@ and the weight w of the largest likelihood. The floor keeps one exact law of lon
 outweighing everything else.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -92,6 +92,12 @@ class Cells:
         off = np.abs(x - (padded[:-2] + padded[2:]) / 2)
         noise = np.hypot(robust_spread(np.concatenate([off, -off])), unit / np.sqrt(12))
         self.log_between[there, j] = np.log2(round_normal(off, noise, unit))
+
+    def see_sources(self, functions: Mapping[int, Collection[int]]) -> None:
+        """Let rows differ in functions of a row if they differ in the columns that these take."""
+        for j, sources in functions.items():
+            there = np.flatnonzero(self.present[:, j])
+            self.levels[there, j] = self.find_different(list(sources), there)[1]
 
     def count_choices(self, columns: Iterable[int]) -> int:
         """Return how many columns an equation of some columns could have spoken of.

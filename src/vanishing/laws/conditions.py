@@ -1,5 +1,6 @@
 """Conditions: the rows that a law speaks of, told by a category, a date or the size of a number."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,17 +98,17 @@ class Condition:
 class Division(NamedTuple):
     """A column that divides the rows: the number of each row's value, -1 where it is blank.
 
-    ``values`` are as they are written, in the order of numbers or dates. A column of texts or of
-    two numbers may be a code, each value of which tells something. Bounds between the values may
-    tell when something changed, if they are dates, or numbers that count time.
+    ``values`` are as they are written, in the order of numbers or dates. Each of them may tell
+    something, or ``bounds`` between them do. Numbers that are neither two values nor count time
+    are rather part of an equation: such a division ``comes_last``.
     """
 
     column: str
     part: str
     levels: IntArray
     values: list[str]
-    is_code: bool
-    is_time: bool
+    bounds: bool
+    comes_last: bool
 
     def make_condition(self, chosen: Sequence[int]) -> Condition:
         """Return the condition that a row has one of some values."""
@@ -144,7 +145,7 @@ def _divide(
     values: Sequence[str],
     numbers: FloatArray | None,
 ) -> Iterator[Division]:
-    """Yield a division if it has more than one value."""
+    """Yield the divisions by a column of more than one value."""
     present = np.array([bool(value) for value in values], dtype=bool)
     if numbers is not None:
         present &= np.isfinite(numbers)
@@ -154,14 +155,21 @@ def _divide(
         levels = np.full(len(values), -1, dtype=np.intp)
         levels[present] = which
         written = np.asarray(values, dtype=object)[present][first].tolist()
-        is_number = _are_numbers(cells)
-        is_code = not is_number or len(distinct) == 2  # numbers are amounts, yes and no a code
-        steps = np.diff(which)
-        is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
-        # Years and periods: sizes may be in order, too, but not at equal distances.
-        is_clock = is_number and is_in_order and bool(np.ptp(np.diff(distinct)) == 0)
-        is_time = numbers is not None and (not is_number or is_clock)
-        yield Division(name, part, levels, written, is_code, is_time)
+        is_number, is_binary = _are_numbers(cells), len(distinct) == 2
+        is_whole = is_number and bool((distinct == np.round(distinct)).all())
+        # Whole numbers may be a code of few values, and other numbers are amounts.
+        is_code = is_whole and len(distinct) <= math.isqrt(len(which))
+        if not is_number or is_binary or is_code:
+            last = is_number and not is_binary
+            yield Division(name, part, levels, written, bounds=False, comes_last=last)
+        if numbers is not None and (len(distinct) > 2 or not is_number):
+            steps = np.diff(which)
+            is_in_order = bool((steps >= 0).all() or (steps <= 0).all())
+            # Years and periods: sizes may be in order, too, but not at equal distances.
+            is_clock = is_in_order and bool(np.ptp(np.diff(distinct)) == 0)
+            if is_whole or is_clock or not is_number:
+                last = is_number and not is_clock
+                yield Division(name, part, levels, written, bounds=True, comes_last=last)
 
 
 def _are_numbers(cells: ConditionCells) -> TypeGuard[FloatArray]:

@@ -335,7 +335,7 @@ class _Search:
         self.cells, self.dimensions = cells, dimensions
         #: Functions of cells of the same row.
         self.functions = {each.name: each for each in derived if not each.is_of_other_row}
-        self.laws = [law for law in laws if law.where is None]
+        self.laws = laws
         self.names = list(cells.columns)
 
     @lazy
@@ -419,9 +419,9 @@ class _Search:
             starts = np.append(True, levels[1:] != levels[:-1])
             # A stretch of rows with the same value counts once.
             counts = np.bincount(levels[starts], minlength=n_values).astype(float)
-            # So many rows would have a further value that is as rare as the rarest one.
-            expected = float(counts.min())
-            if not is_text:  # the next number is rarer
+            # So many rows would have a further value, which is rarer than the rarest one.
+            expected = _extrapolate(np.sort(counts))
+            if not is_text:
                 expected = min(expected, _extrapolate(counts), _extrapolate(counts[::-1]))
             written = dict(zip(self.cells.levels(name).tolist(), self.cells.write(name),
                                strict=True))  # fmt: skip

@@ -173,10 +173,12 @@ def _join(
         kept = row_names != ""
         joined = Table(values[kept], tuple(both), row_ids=row_names[kept])
         laws = discover(joined, time_limit=time_limit)
+        # Sums are computed: an equation with noise is what products of sums have in common.
         between = [
             k
             for k, law in enumerate(laws)
-            if set(law.columns) & set(beside)
+            if law.resolution is not None
+            and set(law.columns) & set(beside)
             and set(law.columns) & set(columns)
             and (law.bits or 0.0) > ENOUGH_BITS + math.log2(len(keys))
         ]

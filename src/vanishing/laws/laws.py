@@ -678,7 +678,7 @@ def _find_laws(
         said = f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         table = table.tell(said)
     else:
-        derivation = _derive(table, values)
+        derivation = _make_deriver(table, values).derive()
         search = _Search(
             table, spreads, max_degree, noise, random_state, deadline, callback, derivation
         )
@@ -736,7 +736,8 @@ def _fill_zeros(
     is_stray = np.isnan(table.values) & ~blanks
     found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
     if blanks.any():
-        found = sorted({*found, *_find_zeros_of_chains(table, np.where(blanks, 0.0, table.values))})
+        deriver = _make_deriver(table, np.where(blanks, 0.0, table.values))
+        found = sorted({*found, *deriver.find_zeros(blanks)})
     for j in found:
         filled.values[blanks[:, j], j] = 0.0
     names = tuple(table.shown_names[j] for j in found)
@@ -744,17 +745,10 @@ def _fill_zeros(
     return filled.tell(said), names
 
 
-def _find_zeros_of_chains(table: Table, filled: FloatArray) -> set[int]:
-    """Return the columns with blanks that are added to the row before if blanks are zeros."""
-    blank = set(np.flatnonzero(np.isnan(table.values).any(axis=0)).tolist())
-    flows = [candidate.terms[2:] for candidate in _derive(table, filled).candidates]
-    return blank & {j for flow in flows for term in flow for j, _ in term}
-
-
-def _derive(table: Table, values: FloatArray) -> Derivation:
-    """Return the derived columns of a table that laws pay for."""
+def _make_deriver(table: Table, values: FloatArray) -> Deriver:
+    """Return what proposes derived columns of a table."""
     keys = Keys(len(values), table.texts, dict(zip(table.shown_names, values.T, strict=True)))
-    return Deriver(values, list(table.shown_names), keys).derive(in_order=table.in_order)
+    return Deriver(values, list(table.shown_names), keys, in_order=table.in_order)
 
 
 def _check_time_limit(time_limit: Any) -> None:
@@ -862,13 +856,10 @@ class _Search:
         usable = np.where(constant | self._find_gross_errors(), np.nan, values)
         branching: list[Branches] = []
 
-        def divide(selection: Selection, rows: IntArray | None) -> None:
-            conditions = None
-            if rows is not None:
-                conditions = {
-                    name: np.asarray(each)[rows] for name, each in self.conditions.items()
-                }
-            branching.extend(find_branches(selection, self.names, conditions, self.deadline))
+        def divide(selection: Selection, rows: IntArray, is_last: bool) -> None:
+            conditions = {name: np.asarray(each)[rows] for name, each in self.conditions.items()}
+            found = find_branches(selection, self.names, conditions, self.deadline, is_last=is_last)
+            branching.extend(found)
 
         found, cells, notes = select_laws(
             np.column_stack([usable, *self.derivation.values]),

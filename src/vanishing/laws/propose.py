@@ -545,14 +545,19 @@ class Sums:
     def sparse_combinations(self) -> Iterator[Candidate]:
         """Propose the shortest linear equation of each column, by linear programming.
 
-        The columns that are present wherever some column is have a null space, in which the vector
-        with the smallest sum of absolute values is nearly always the one with the fewest terms.
+        Columns that are present together, in half of the rows that have one of them, have a null
+        space, in which the vector with the smallest sum of absolute values is nearly always the one
+        with the fewest terms.
         """
         tried = set()
         for j in self.cells.varying.tolist():
             rows = np.flatnonzero(self.cells.present[:, j])
-            beside = self.cells.present[rows][:, self.cells.varying].all(axis=0)
-            columns = self.cells.varying[beside]
+            beside = self.cells.present[rows][:, self.cells.varying]
+            order = np.argsort(-beside.sum(axis=0), kind="stable")
+            complete = np.logical_and.accumulate(beside[:, order], axis=1)
+            n_columns = int((2 * complete.sum(axis=0) >= len(rows)).sum())
+            columns = np.sort(self.cells.varying[order[:n_columns]])
+            rows = rows[complete[:, n_columns - 1]]
             key = rows.tobytes(), columns.tobytes()
             if time.thread_time() > self.deadline:
                 return
@@ -560,9 +565,11 @@ class Sums:
                 continue
             tried.add(key)
             yield from self._find_sparse(rows, columns)
-            for _ in range(2):  # some draws have no wrong cell
-                some = self.rng.permutation(rows)[: max(len(columns) + 4, len(rows) // 2)]
-                yield from self._find_sparse(some, columns)
+            n_rows = len(rows)
+            while n_rows > len(columns) + 4:  # the fewer rows, the likelier without a wrong cell
+                n_rows = max(len(columns) + 4, n_rows // 2)
+                for _ in range(2):
+                    yield from self._find_sparse(self.rng.permutation(rows)[:n_rows], columns)
 
     def _find_sparse(self, rows: IntArray, columns: IntArray) -> Iterator[Candidate]:
         values = np.column_stack([self.cells.values[np.ix_(rows, columns)], np.ones(len(rows))])

@@ -35,7 +35,7 @@ from vanishing.laws.derived import (
     read_step,
     write_step,
 )
-from vanishing.laws.model import ENOUGH_BITS, Evidence, judge
+from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
 from vanishing.laws.propose import MOST, tidy
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
@@ -106,9 +106,15 @@ def _write(target: int, derived: int, flow: Flow) -> Candidate:
 
 
 class Deriver:
-    """Proposes derived columns for the numbers of a table; ``keys`` tell groups and the order."""
+    """Proposes derived columns for the numbers of a table; ``keys`` tell groups and the order.
 
-    def __init__(self, values: FloatArray, names: list[str], keys: Keys) -> None:
+    Columns of other rows are proposed if the rows are ``in_order``.
+    """
+
+    def __init__(
+        self, values: FloatArray, names: list[str], keys: Keys, *, in_order: bool = True
+    ) -> None:
+        self.in_order = in_order
         self.values = values
         self.names = names
         self.keys = keys
@@ -119,17 +125,39 @@ class Deriver:
             self.varying = [j for j in range(len(names)) if np.nanmax(values[:, j], initial=-np.inf)
                             > np.nanmin(values[:, j], initial=np.inf)]  # fmt: skip
 
-    def derive(self, *, in_order: bool = True) -> Derivation:
-        """Return the columns that laws pay for; those of other rows if these are in order."""
+    def derive(self) -> Derivation:
+        """Return the columns that laws pay for."""
         derivation = Derivation(len(self.names))
         if 2 <= len(self.varying) <= MOST_OF_TWO:
-            chains = list(self._find_chains()) if in_order else []
+            chains = list(self._find_chains()) if self.in_order else []
             # Time goes one way.
             ways = [[each for each in chains if each.column.function == way] for way in ROWS]
             way = max(ways, key=lambda found: sum(each.bits for each in found))
             for found in (*way, *self._find_functions()):
                 derivation.add(found)
         return derivation
+
+    def find_zeros(self, blanks: BoolArray) -> set[int]:
+        """Return the columns that are added to the row before where their blanks count as 0.
+
+        Rows that lack one of them keep the equation then, but for a few that may be wrong.
+        """
+        found = set()
+        derivation = self.derive()
+        known = np.where(blanks, np.nan, self.values)
+        columns = dict(zip(self.names, known.T, strict=True))
+        for candidate in derivation.candidates:
+            (((target, _),), ((place, _),), *terms), signs = candidate.terms, candidate.coefficients
+            before = derivation.columns[place - len(self.names)].compute(columns, self.keys)
+            for j in {j for term in terms for j, _ in term}:
+                flow = Candidate(tuple(terms), signs[2:]).evaluate_terms(self.values).sum(axis=1)
+                told = blanks[:, j] & np.isfinite(known[:, target] - before)
+                off = np.abs(known[:, target] - before + flow)[told]
+                sizes = (np.abs(known[:, target]) + np.abs(before))[told]
+                n_broken = int((off > SAME_NUMBER * sizes).sum())
+                if len(off) and are_errors(n_broken, n_broken, len(off), 1):
+                    found.add(j)
+        return found
 
     # --- Other rows -------------------------------------------------------------------------------
 
@@ -217,7 +245,7 @@ class Deriver:
                 stays = (off == 0) & (flowing == 0)
         if source == target:
             cells = np.where(_follow(off, before, cells), np.nan, cells)
-        evidence = self._judge(target, cells, flow, stays & (before >= 0), is_of_other_row=True)
+        evidence = self._judge(target, cells, flow, stays & (before >= 0))
         if evidence is None:
             return None
         bits = evidence.bits - math.log2(n_tried)
@@ -230,20 +258,22 @@ class Deriver:
         flow: Flow,
         excluded: BoolArray,
         *,
-        is_of_other_row: bool,
+        sources: tuple[int, ...] = (),
         follows_trends: bool = True,
     ) -> Evidence | None:
         """Judge the equation: target = derived column + flow.
 
-        What ``follows_trends`` must say more than the rows above and below.
+        ``sources`` are the columns that a function of a row is computed from. What
+        ``follows_trends`` must say more than the rows above and below.
         """
         candidate = _write(target, len(self.names), flow)
-        columns = list(candidate.columns)
+        columns = [*candidate.columns, *sources]
         rows = slice(MOST_ROWS)
         cells = Cells(np.column_stack([self.values, derived])[rows, columns])
-        if not is_of_other_row:  # nor rounded, as it is computed here
-            cells.resolution[-1] = find_last_unit(derived)
         place = {j: i for i, j in enumerate(columns)}
+        if sources:  # it is not rounded, as it is computed here
+            cells.resolution[place[len(self.names)]] = find_last_unit(derived)
+            cells.see_sources({place[len(self.names)]: [place[j] for j in sources]})
         terms = tuple(tuple((place[j], power) for j, power in term) for term in candidate.terms)
         local = replace(candidate, terms=terms)
         at = place[target]
@@ -341,7 +371,7 @@ class Deriver:
         nothing = np.zeros(len(x), dtype=bool)
         step = read_step(function)  # its divisor is fitted
         evidence = self._judge(
-            target, cells, (), nothing, is_of_other_row=False, follows_trends=step is not None
+            target, cells, (), nothing, sources=sources, follows_trends=step is not None
         )
         if evidence is None:
             return None

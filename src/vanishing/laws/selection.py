@@ -441,7 +441,7 @@ def select_laws(
     functions: Mapping[int, frozenset[int]] = MappingProxyType({}),
     dimensions: Sequence[Dimension | None] = (),
     proposed: Sequence[Candidate] = (),
-    divide: Callable[[Selection, IntArray | None], object] | None = None,
+    divide: Callable[[Selection, IntArray, bool], object] | None = None,
 ) -> tuple[list[Evidence], Cells, list[str]]:
     """Return the laws of a table, the cells of all its rows, and what was not tried.
 
@@ -449,10 +449,9 @@ def select_laws(
     of laws and the share of the search that is done. ``dimensions`` are what the units of columns
     measure, None if unknown. Some columns may be ``derived`` from others, and equations be
     ``proposed`` already; only these speak of ``functions`` of a row, which are given with the
-    columns that they are computed from. Between
-    the laws without noise and those with noise, ``divide`` is called with what is selected and the
-    rows that laws are looked for in: it may add laws of parts of the rows. At the end it is called
-    with None for the rows: then, nothing else tells the parts.
+    columns that they are computed from. Between the laws without noise and those with noise,
+    ``divide`` is called with what is selected and the rows that laws are looked for in: it may add
+    laws of parts of the rows. At the end it is called again, and told that it is the last time.
     """
     rng = np.random.default_rng(seed)
     # What is computed here from the cells of a row is not rounded.
@@ -464,6 +463,8 @@ def select_laws(
     if len(values) > MOST_ROWS:
         drawn = np.sort(rng.choice(len(values), MOST_ROWS, replace=False))
         cells = Cells(values[drawn], everything.resolution, noise, derived, dimensions)
+    for each in {id(each): each for each in (cells, everything)}.values():
+        each.see_sources(functions)
     n_columns = len(cells.varying)
     selection = Selection(cells, functions)
     if n_columns < 2:
@@ -475,11 +476,11 @@ def select_laws(
     notes: list[str] = []
     is_complete = _select_exact(selection, max_degree, rng, deadline, callback, proposed)
     if is_complete and divide is not None:
-        divide(selection, drawn)
+        divide(selection, drawn, False)
     if is_complete:
         is_complete = _select_noisy(selection, max_degree, deadline, callback, notes)
     if is_complete and divide is not None:
-        divide(selection, None)
+        divide(selection, drawn, True)
     if not is_complete:
         notes.append(
             "the search ended before everything was tried; select columns or set time_limit"

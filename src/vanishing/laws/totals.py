@@ -245,7 +245,8 @@ def _is_confirmed(wrong: _WrongSum, others: Sequence[_WrongSum], totals: Totals)
 class _Found(NamedTuple):
     """A total row: what it adds up, and what that saves in each column.
 
-    ``right`` is 1 where a cell is the sum, -1 where it is not, 0 where that is unknown.
+    ``right`` is 1 where a cell is the sum, -1 where it is not, 0 where that is unknown. ``cost``
+    are the bits that name the row, and what it adds up.
     """
 
     row: int
@@ -253,6 +254,7 @@ class _Found(NamedTuple):
     level: int
     gains: FloatArray
     right: IntArray
+    cost: float
 
 
 class _Search:
@@ -328,7 +330,7 @@ class _Search:
         gains = gains - np.where(right < 0, np.log2(RATES_OF_ERRORS[-1]), 0.0)
         bits = float(gains[:, summed].sum() + likelihoods.max())
         bits -= float(np.isfinite(self.values[[each.row for each in rows]]).any(axis=0).sum())
-        bits -= sum(self._measure_name(bool(forced[each.row])) for each in rows)
+        bits -= sum(each.cost for each in rows)
         bits += self._measure_places(forced, [each.row for each in rows])
         return bits, rows, summed | self._find_wrong_columns(rows, summed, right)
 
@@ -359,10 +361,6 @@ class _Search:
         n_told -= np.array_equal(forced, is_total) and n_told > 0
         bits = n_told * (math.log2(math.comb(self.n_rows, len(rows))) - 1)
         return bits + math.log2(self.n_rows) * bool(is_total[-1]) - 1
-
-    def _measure_name(self, is_named: bool) -> float:
-        """Return the bits to say which row is a total, and whether of rows, totals or all rows."""
-        return math.log2(3) + (0.0 if is_named else math.log2(self.n_rows))
 
     def _limit_worth(self, summed: BoolArray, n_wrong: IntArray, totals: list[int]) -> FloatArray:
         """Return the bits that cells are worth beside those of the columns before.
@@ -401,12 +399,15 @@ class _Search:
             stop = min(place + WINDOW, self.n_rows)
             named = np.flatnonzero(forced[place:stop])
             stop = place + int(named[0]) + 1 if len(named) else stop
-            costs = np.array([self._measure_name(bool(each)) for each in forced[place:stop]])
+            ways = list(self._list_sums(above, levels, starts, place, stop))
+            names = np.where(forced[place:stop], 0.0, math.log2(self.n_rows))
+            names += math.log2(max(len(ways), 1))
+            costs = names.copy()
             if summed is None:
                 costs += np.isfinite(self.values[place:stop]).sum(axis=1)
             best = np.full(stop - place, -np.inf)
             chosen: dict[int, tuple[int, IntArray | None, FloatArray, IntArray]] = {}
-            for level, rows, sums in self._list_sums(above, levels, starts, place, stop):
+            for level, rows, sums in ways:
                 n = sums.shape[1]
                 gains, right = self._compare(sums, slice(place, place + n), rounded, worth)
                 bits = (np.maximum(gains, 0) if summed is None else gains[:, summed]).sum(axis=1)
@@ -419,11 +420,12 @@ class _Search:
                 continue
             k = int(np.argmax(pays))
             level, rows, gains, right = chosen[k]
+            cost = float(names[k])
             place += k
             if rows is None:
                 start = starts[level]
                 rows = start + np.flatnonzero(levels[start:place] == 0)
-            found.append(_Found(place, rows, level + 1, gains, right))
+            found.append(_Found(place, rows, level + 1, gains, right, cost))
             levels[place] = level + 1
             above[:, place + 1 :] -= self.parts[:, [place]]
             starts += [0] * (level + 2 - len(starts))
@@ -462,11 +464,16 @@ class _Search:
                 )
             )
         is_sum = off <= tolerance
-        # A wrong cell is off by any number of digits: of d units, with a probability of about 1/d.
-        with np.errstate(invalid="ignore"):
-            n_units, most = np.maximum(off / unit, 1.0), np.maximum(sizes / unit, 1.0)
-            near = worth[rows] - np.log2(2 * n_units * (1 + np.log(most)))
-            near = np.where(n_units <= most, np.maximum(near, 0.0), 0.0)
+        # A wrong cell is off by a number of any size, d with a probability of about 1/d: of units,
+        # or of tens of them, of hundreds, and so on.
+        with np.errstate(invalid="ignore", over="ignore"):
+            n_units, most = np.maximum(np.round(off / unit), 1.0), np.maximum(sizes / unit, 1.0)
+            near = np.zeros(off.shape)
+            places = np.arange(1 + math.floor(math.log10(np.nanmax(most))))
+            for ten in 10.0**places:
+                number = np.where(n_units % ten == 0, n_units / ten, np.inf)
+                cost = np.log2(2 * number * (1 + np.log(most)) * len(places))
+                near = np.maximum(near, np.where(n_units <= most, worth[rows] - cost, 0.0))
         gains = np.where(is_sum, gains, near)
         # The only number above it would be repeated, which is not a sum.
         gains = np.where(n_filled > 1, gains, 0.0)
