@@ -46,7 +46,9 @@ def compare(frame: pd.DataFrame, laws: Any, tools: dict[str, engines.Engine]) ->
         for rule in rules if rule.kind != "total"
     }  # fmt: skip
     expected = {each.row for each in checked if not each.is_missing}
-    is_chain = any(rule.kind == "chain" for rule in rules)
+    kinds = {rule.id: rule.kind for rule in rules}
+    ids = [f"law-{k + 1}" for k in range(len(laws))]
+    ids += [f"domain-{k + 1}" for k in range(len(laws.domains))]
     record: dict[str, Any] = {"rules": len(rules), "broken": len(expected)}
     for name, run in tools.items():
         broken, unsaid = run(frame, rules)
@@ -54,16 +56,18 @@ def compare(frame: pd.DataFrame, laws: Any, tools: dict[str, engines.Engine]) ->
         said = {key: broken[key] for key in broken if key in oracle and key not in missing}
         by_rule = sum(len(rows ^ oracle[key]) for key, rows in said.items())
         named = set().union(*said.values())
+        after = set().union(*(rows for key, rows in said.items() if kinds[key] == "chain"))
+        after -= set().union(*(rows for key, rows in said.items() if kinds[key] != "chain"))
         only_unsaid = {
             each.row for each in checked
             if each.row in expected
-            and not any(k < len(laws) and f"law-{k + 1}" in said for k in each.laws)
+            and not any(ids[k] in said for k in each.laws)
         }  # fmt: skip
         more, less = named - expected, expected - named - only_unsaid
         record[name] = {
             "said": len(said), "unsaid": list(unsaid), "by rule": by_rule,
-            "rows": len(less) + (0 if is_chain else len(more)),
-            "after a wrong cell": len(more) if is_chain else 0, "only unsaid": len(only_unsaid),
+            "rows": len(less) + len(more - after),
+            "after a wrong cell": len(more & after), "only unsaid": len(only_unsaid),
         }  # fmt: skip
     return record
 

@@ -38,6 +38,24 @@ def other_row(df, column, step, by, order, start):
     return shifted.reindex(df.index, fill_value=0.0 if start else None)
 '''
 
+#: Where cells of a column break rules about all rows; part of generated code that needs it.
+_REPEATED = """
+
+def is_repeated(cells):
+    \"\"\"Return which cells are there more than once.\"\"\"
+    return cells.duplicated(keep=False)
+"""
+_UNUSUAL = """
+
+def is_unusual(cells, others):
+    \"\"\"Return which of the others differ from most of those beside equal cells.\"\"\"
+    cells = cells.where(others.notna())
+    same = cells.groupby([cells, others]).transform("size")
+    return 2 * same <= cells.groupby(cells).transform("size")
+"""
+_ACROSS = {"unique": "is_repeated", "determines": "is_unusual"}
+_HELPERS = {"other_row(": _OTHER_ROW, "is_repeated(": _REPEATED, "is_unusual(": _UNUSUAL}
+
 
 def _fold(function: str) -> Callable[[list[str]], str]:
     return lambda parts: reduce(lambda a, b: f"{function}({a}, {b})", parts)
@@ -73,6 +91,7 @@ def _make_python(rules: Rules) -> Notation:
         if not cell.startswith("df[") else f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
         previous=write_previous,
+        across=lambda node, cells: f"{_ACROSS[node.kind]}({', '.join(cells)})",
     )  # fmt: skip
 
 
@@ -93,8 +112,8 @@ def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     said, unsaid = Printer(_make_python(rules), rules, texts).write_rules()
     code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
     code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
-    if any("other_row(" in broken for _, broken in said):
-        code += _OTHER_ROW
+    for name, helper in _HELPERS.items():
+        code += helper * any(name in broken for _, broken in said)
     for k, (rule, broken) in enumerate(said, 1):
         code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
         code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
@@ -155,8 +174,9 @@ def _is_unsaid(name: str, export: Export) -> bool:
 
 
 def to_great_expectations(
-    rules: Rules, table: str, dialect: Dialect = "sqlite", *, texts: Collection[str] = ()
-) -> Export:
+    rules: Rules, table: str, dialect: Dialect = "sqlite", *, key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:  # fmt: skip
     """Return a suite of Great Expectations as JSON: a query of unexpected rows for each rule.
 
     The queries run in the database of the batch; parameters are those of ``to_sql``.
@@ -165,35 +185,38 @@ def to_great_expectations(
     -------
     Export
     """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
+    printer, place = SqlPrinter(rules, dialect, key, texts), quote("the batch")
+    said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, place))
     expectations = [
         {
             "type": "unexpected_rows_expectation",
             "kwargs": {
-                "unexpected_rows_query": "SELECT * FROM {batch} WHERE "
-                + broken.replace("{", "{{").replace("}", "}}")
+                "unexpected_rows_query": "{batch}".join(
+                    part.replace("{", "{{").replace("}", "}}") for part in query.split(place)
+                )
             },
             "meta": {"rule": rule.id, "says": str(rule)},
         }
-        for rule, broken in said
+        for rule, query in said
     ]
     suite = {"name": table, "expectations": expectations, "meta": {"not said": list(unsaid)}}
     return Export({"suite.json": json.dumps(suite, indent=2) + "\n"}, unsaid)
 
 
 def to_soda(
-    rules: Rules, table: str, dialect: Dialect = "duckdb", *, texts: Collection[str] = ()
-) -> Export:
+    rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:  # fmt: skip
     """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``.
 
     Returns
     -------
     Export
     """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
+    printer = SqlPrinter(rules, dialect, key, texts)
+    said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, quote(table)))
     text = write_unsaid(unsaid, "#") + f"checks for {json.dumps(table)}:\n"
-    for rule, broken in said:
-        query = f"SELECT * FROM {quote(table)} WHERE {broken}"
+    for rule, query in said:
         text += f"  - failed rows:\n      name: {json.dumps(f'{rule.id}: {rule}')}\n"
         text += f"      fail query: {json.dumps(query)}\n"
     return Export({"checks.yml": text}, unsaid)

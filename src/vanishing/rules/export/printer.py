@@ -19,6 +19,7 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
+    AcrossRows,
     And,
     Arithmetic,
     Column,
@@ -46,6 +47,8 @@ from vanishing.rules.rules import Rules
 
 #: Comparisons, each with its opposite.
 _OPPOSITES = {"==": "!=", "!=": "==", "<=": ">", ">": "<=", ">=": "<", "<": ">="}
+#: Why many languages cannot say a rule.
+OTHER_ROWS = "cells of other rows cannot be said"
 _LARGEST = Number(float(np.finfo(float).max))
 
 
@@ -54,7 +57,7 @@ class Notation:
     """Symbols of a language. Formats take texts that are in parentheses where needed.
 
     ``cell`` and ``number`` write a column as it is and as a number, ``previous`` the cell of
-    another row. ``undefined`` are conditions of the whole language: whether a comparison of
+    another row, ``across`` where known cells break a rule about all rows. ``undefined`` are conditions of the whole language: whether a comparison of
     numbers that may be undefined is true (``sure``) or not (``unsure``). ``guard`` keeps what is
     behind it from being computed. ``date`` is a column that is compared with a part of a date.
     """
@@ -79,6 +82,7 @@ class Notation:
     false: str = "FALSE"
     date: str = "{}"
     previous: Callable[[Previous], str] | None = None
+    across: Callable[[AcrossRows, list[str]], str] | None = None
     guarding_number: Callable[[str], str] | None = None
 
 
@@ -145,6 +149,12 @@ class Printer:
             join = self.notation.either if truth else self.notation.both
             parts = [form.format(each) for each in self._list_cells(node)]
             return self._join(join, parts or [self._write_truth(not truth)])
+        if isinstance(node, AcrossRows):
+            if self.notation.across is None:
+                raise RuleError(OTHER_ROWS)
+            broken = self.notation.across(node, [self.write_column(each) for each in node.names])
+            text = self.notation.negated.format(broken) if truth else broken
+            return self._with_known(node, text, always=True)
         what = "total rows are" if isinstance(node, Totals) else f"{node} is"
         raise RuleError(f"{what} not decided row by row")
 
@@ -227,6 +237,8 @@ class Printer:
             if not isinstance(node.arguments[1], Number) or _may_be_undefined(node.arguments[0]):
                 raise RuleError("coalesce is said of columns and their sums, with a number")
             return []
+        if isinstance(node, AcrossRows):
+            return list(map(self.notation.cell, node.names))
         if isinstance(node, (Column, Previous)):
             return [self.notation.cell(node.name) if isinstance(node, Column)
                     else self._write_previous(node)]  # fmt: skip
@@ -236,8 +248,12 @@ class Printer:
 
     def _write_previous(self, node: Previous) -> str:
         if self.notation.previous is None:
-            raise RuleError("cells of other rows cannot be said")
+            raise RuleError(OTHER_ROWS)
         return self.notation.previous(node)
+
+    def write_column(self, name: str) -> str:
+        """Write a column as numbers, if it holds some, or as it is."""
+        return self.notation.number(name) if name in self.numbers else self.notation.cell(name)
 
     def _write_cell(self, node: Expression, form: str = "{}") -> str:
         if isinstance(node, Text):
