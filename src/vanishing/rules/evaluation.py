@@ -114,6 +114,8 @@ def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray
 @np.errstate(all="ignore")
 def compute(node: Expression, columns: Columns) -> Cells:
     """Return the cells of a value or the truths of a condition; there may be one for all rows."""
+    if isinstance(node, Totals):
+        raise RuleError(f"{node} is not decided row by row")
     return _COMPUTE[type(node)](node, columns)
 
 
@@ -245,10 +247,6 @@ def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
     return Cells(~find_broken(domain, columns.cells, columns.beside), known)
 
 
-def _refuse_totals(node: Totals, columns: Columns) -> Cells:
-    raise RuleError(f"{node} is not decided row by row")
-
-
 _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
     Number: lambda node, columns: Cells(np.float64(node.value), np.array(True)),
     Text: lambda node, columns: Cells(np.array(node.value, dtype=object), np.array(True)),
@@ -272,6 +270,5 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
     Not: lambda node, columns: (lambda cells: Cells(~cells.values, cells.known))(
         compute(node.operand, columns)
     ),
-    Totals: _refuse_totals,
     AcrossRows: _compute_across,
 }

@@ -148,11 +148,6 @@ class Rule:
             return "law" if self.expression.operator == "==" else "inequality"
         return "domain" if isinstance(self.expression, IsIn) else "other"
 
-    @property
-    def needs_other_rows(self) -> bool:
-        """Whether other rows decide, too, if a row keeps the rule."""
-        return self.kind in ("total", "chain", "across")
-
     @lazy
     def terms(self) -> list[Term] | None:
         """Terms of the polynomial that is zero, None if the rule is none."""

@@ -8,6 +8,7 @@ from vanishing.rules.export.printer import Notation, Printer, call, infix
 from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
 from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.file import describe_rule
+from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
 # --- Python ---------------------------------------------------------------------------------------
@@ -95,63 +96,56 @@ def _make_python(rules: Rules) -> Notation:
     )  # fmt: skip
 
 
-def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return Python code with a function of a frame for each rule: which rows break it.
-
-    Parameters
-    ----------
-    rules : Rules
-    texts : collection of str
-        Columns of text.
-
-    Returns
-    -------
-    Export
-        ``BROKEN`` in the code holds the functions, by the id of the rule.
-    """
+def _write_python(
+    rules: Rules, texts: Collection[str], tool: str = ""
+) -> tuple[str, list[Rule], tuple[str, ...]]:
+    """Return the code that ``to_pandas`` writes, the rules in it, and those that are not."""
     said, unsaid = Printer(_make_python(rules), rules, texts).write_rules()
     code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
-    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
+    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n" + tool
     for name, helper in _HELPERS.items():
         code += helper * any(name in broken for _, broken in said)
     for k, (rule, broken) in enumerate(said, 1):
         code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
         code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
     listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
-    return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
+    return f"{code}\n\nBROKEN = {{\n{listed}}}\n", [rule for rule, _ in said], unsaid
+
+
+def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
+    """Return Python code with a function of a frame for each rule: which rows break it.
+
+    ``BROKEN`` in the code holds the functions, by the id of the rule. ``texts`` are the columns of
+    text.
+    """
+    code, _, unsaid = _write_python(rules, texts)
+    return Export({"broken.py": code}, unsaid)
 
 
 def to_pandera(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return Python code of a pandera schema; parameters are those of ``to_pandas``.
+    """Return Python code of a pandera schema, ``schema``; parameters are those of ``to_pandas``.
 
-    Returns
-    -------
-    Export
-        ``schema`` in the code is the schema. Failure cases of its checks are the broken rows.
+    Failure cases of its checks are the broken rows.
     """
-    written = to_pandas(rules, texts=texts)
-    said = [rule for rule in rules if not _is_unsaid(rule.id, written)]
+    code, said, unsaid = _write_python(rules, texts, "import pandera.pandas as pa\n")
     names = dict.fromkeys(name for rule in said for name in rule.columns)
     columns = "".join(f"        {name!r}: pa.Column(nullable=True),\n" for name in names)
-    code = written.text + (
+    code += (
         "\n\ndef keep(broken):\n    return lambda df: ~broken(df)\n\n\n"
         f"schema = pa.DataFrameSchema(\n    {{\n{columns}    }},\n"
         '    checks=[pa.Check(keep(each), name=rule, error=f"{rule}: {each.__doc__}")\n'
         "            for rule, each in BROKEN.items()],\n)\n"
     )
-    return Export({"schema.py": _import(code, "import pandera.pandas as pa")}, written.unsaid)
+    return Export({"schema.py": code}, unsaid)
 
 
 def to_pointblank(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     """Return Python code of a validation by pointblank; parameters are those of ``to_pandas``.
 
-    Returns
-    -------
-    Export
-        ``validate(df)`` in the code runs the validation, with a step for each rule.
+    ``validate(df)`` in the code runs it, with a step for each rule.
     """
-    written = to_pandas(rules, texts=texts)
-    code = written.text + (
+    code, _, unsaid = _write_python(rules, texts, "import pointblank as pb\n")
+    code += (
         "\n\ndef validate(df):\n    validation = pb.Validate(df)\n"
         "    for rule, broken in BROKEN.items():\n"
         "        validation = validation.col_vals_expr(\n"
@@ -159,15 +153,7 @@ def to_pointblank(rules: Rules, *, texts: Collection[str] = ()) -> Export:
         '            brief=f"{rule}: {broken.__doc__}".replace("{", "(").replace("}", ")"),\n'
         "        )\n    return validation.interrogate()\n"
     )
-    return Export({"validation.py": _import(code, "import pointblank as pb")}, written.unsaid)
-
-
-def _import(code: str, line: str) -> str:
-    return code.replace("import pandas as pd\n", f"import pandas as pd\n{line}\n", 1)
-
-
-def _is_unsaid(name: str, export: Export) -> bool:
-    return any(each.startswith(f"{name} (") for each in export.unsaid)
+    return Export({"validation.py": code}, unsaid)
 
 
 # --- Tools that run SQL ---------------------------------------------------------------------------
@@ -180,10 +166,6 @@ def to_great_expectations(
     """Return a suite of Great Expectations as JSON: a query of unexpected rows for each rule.
 
     The queries run in the database of the batch; parameters are those of ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
     printer, place = SqlPrinter(rules, dialect, key, texts), quote("the batch")
     said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, place))
@@ -207,12 +189,7 @@ def to_soda(
     rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
     texts: Collection[str] = (),
 ) -> Export:  # fmt: skip
-    """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``.
-
-    Returns
-    -------
-    Export
-    """
+    """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``."""
     printer = SqlPrinter(rules, dialect, key, texts)
     said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, quote(table)))
     text = write_unsaid(unsaid, "#") + f"checks for {json.dumps(table)}:\n"
@@ -244,12 +221,7 @@ def _quote_r(text: str, mark: str) -> str:
 
 
 def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return rules of R's package ``validate``; parameters are those of ``to_pandas``.
-
-    Returns
-    -------
-    Export
-    """
+    """Return rules of R's package ``validate``; parameters are those of ``to_pandas``."""
 
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
@@ -270,12 +242,7 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
 
 
 def to_json(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return rules as JSON: as in a file of rules, with the conditions that decide.
-
-    Returns
-    -------
-    Export
-    """
+    """Return rules as JSON: as in a file of rules, with the conditions that decide."""
     records, unsaid = [], list(rules.unsaid)
     for rule in rules:
         record = describe_rule(rule) | {"columns": list(rule.columns)}

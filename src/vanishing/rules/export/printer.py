@@ -57,8 +57,8 @@ class Notation:
     """Symbols of a language. Formats take texts that are in parentheses where needed.
 
     ``cell`` and ``number`` write a column as it is and as a number, ``previous`` the cell of
-    another row, ``across`` where known cells break a rule about all rows. ``undefined`` are conditions of the whole language: whether a comparison of
-    numbers that may be undefined is true (``sure``) or not (``unsure``). ``guard`` keeps what is
+    another row, and ``across`` where known cells break a rule about all rows. Whether a comparison
+    of numbers that may be undefined is true is ``sure``, or not ``unsure``. ``guard`` keeps what is
     behind it from being computed. ``date`` is a column that is compared with a part of a date.
     """
 
@@ -152,7 +152,7 @@ class Printer:
         if isinstance(node, AcrossRows):
             if self.notation.across is None:
                 raise RuleError(OTHER_ROWS)
-            broken = self.notation.across(node, [self.write_column(each) for each in node.names])
+            broken = self.notation.across(node, [self._write_column(each) for each in node.names])
             text = self.notation.negated.format(broken) if truth else broken
             return self._with_known(node, text, always=True)
         what = "total rows are" if isinstance(node, Totals) else f"{node} is"
@@ -174,7 +174,8 @@ class Printer:
             return self._with_known(node, self.compare(opposite))
         for side in (node.left, node.right):
             # |a| <= b is finite if b is.
-            if _may_be_undefined(side) and not (node.operator == "<=" and _is_size(side)):
+            is_size = isinstance(side, Function) and side.name == "abs"
+            if _may_be_undefined(side) and not (node.operator == "<=" and is_size):
                 finite = Comparison("<=", Function("abs", (side,)), _LARGEST)
                 plain = self._join(self.notation.both, [plain, self.compare(finite)])
         written = self.notation.sure if truth else self.notation.unsure
@@ -251,7 +252,7 @@ class Printer:
             raise RuleError(OTHER_ROWS)
         return self.notation.previous(node)
 
-    def write_column(self, name: str) -> str:
+    def _write_column(self, name: str) -> str:
         """Write a column as numbers, if it holds some, or as it is."""
         return self.notation.number(name) if name in self.numbers else self.notation.cell(name)
 
@@ -355,19 +356,11 @@ def _is_guarded(node: And) -> bool:
     )
 
 
-def _is_size(node: Expression) -> bool:
-    return isinstance(node, Function) and node.name == "abs"
-
-
 def _may_be_undefined(node: Expression) -> bool:
     """Say whether numbers may be undefined or overflow: those that are not sums of columns."""
     return any(
         isinstance(each, (Quotient, Power))
         or (isinstance(each, Function) and each.name == "log")
-        or (isinstance(each, Product) and len(_list_variable(each)) > 1)
+        or (isinstance(each, Product) and sum(not isinstance(x, Number) for x in each.factors) > 1)
         for each in node.walk()
     )
-
-
-def _list_variable(product: Product) -> list[Expression]:
-    return [each for each in product.factors if not isinstance(each, Number)]

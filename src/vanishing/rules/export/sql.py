@@ -19,14 +19,9 @@ LONGEST_NAME = 63
 
 @dataclass(frozen=True)
 class Export:
-    """Rules in the language of another tool.
+    """Rules in the language of another tool: the content of its files, by name.
 
-    Parameters
-    ----------
-    files : dict of str to str or bytes
-        Content of the files, by name.
-    unsaid : tuple of str
-        Rules that the tool cannot say, each with the reason; they also stand in the files.
+    ``unsaid`` are the rules that the tool cannot say, each with the reason, as the files say, too.
     """
 
     files: dict[str, Any]
@@ -114,16 +109,9 @@ _MONTH = (
 
 
 class SqlPrinter(Printer):
-    """Writes conditions in SQL; cells of other rows are columns of windows.
+    """Writes conditions in SQL; cells of other rows are columns of windows, which queries have.
 
-    Parameters
-    ----------
-    rules : Rules
-    dialect : str
-    key : str, optional
-        Column that tells the rows and their order; without it, cells of other rows are not said.
-    texts : collection of str
-        Columns of text.
+    The column ``key`` tells the rows and their order; without it, rows before are not said.
     """
 
     def __init__(
@@ -142,7 +130,8 @@ class SqlPrinter(Printer):
         notation = Notation(
             quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
-            date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window, across=self._write_across,
+            date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window,
+            across=self._write_across,
             guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
             if symbols.guarding else None,
         )  # fmt: skip
@@ -238,10 +227,6 @@ def to_sql(
     texts : collection of str
         Columns of text.
 
-    Returns
-    -------
-    Export
-
     Examples
     --------
     >>> from vanishing.rules import Rule, Rules, parse
@@ -270,10 +255,6 @@ def to_constraints(
     For PostgreSQL they are added to the table; DuckDB and SQLite take them in CREATE TABLE only.
     Constraints see one row alone, so rules about other rows are not said. Parameters are those of
     ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
     said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
     lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
@@ -292,10 +273,6 @@ def to_dbt(
     """Return tests of dbt: a query for each rule, and their descriptions in ``schema.yml``.
 
     ``table`` is a model; parameters are those of ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
     model = f"{{{{ ref({json.dumps(table)}) }}}}"
     place = "a table that dbt names"
