@@ -38,7 +38,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
 )
 
 
@@ -114,8 +113,6 @@ def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray
 @np.errstate(all="ignore")
 def compute(node: Expression, columns: Columns) -> Cells:
     """Return the cells of a value or the truths of a condition; there may be one for all rows."""
-    if isinstance(node, Totals):
-        raise RuleError(f"{node} is not decided row by row")
     return _COMPUTE[type(node)](node, columns)
 
 
@@ -242,6 +239,8 @@ def _compute_and(node: And | Or, columns: Columns) -> Cells:
 
 
 def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
+    if node.kind == "totals":
+        raise RuleError(f"{node} is not decided row by row")
     known = _all_known([columns.get(name) for name in node.names])
     domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
     return Cells(~find_broken(domain, columns.cells, columns.beside), known)

@@ -35,7 +35,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
     make_number,
     write_name,
 )
@@ -154,7 +153,7 @@ class Rules:
             except RuleError as error:
                 unsaid.append(f"{law}: {error}")
         for each in laws.totals[:1]:
-            rules.append(Rule("totals", Totals(each.columns), source="found"))
+            rules.append(Rule("totals", AcrossRows("totals", each.columns), source="found"))
         for k, domain in enumerate(laws.domains, 1):
             try:
                 rules.append(_write_domain(domain, laws, f"domain-{k}"))

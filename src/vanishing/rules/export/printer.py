@@ -39,7 +39,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
     write_number,
 )
 from vanishing.rules.rule import Rule
@@ -150,13 +149,14 @@ class Printer:
             parts = [form.format(each) for each in self._list_cells(node)]
             return self._join(join, parts or [self._write_truth(not truth)])
         if isinstance(node, AcrossRows):
+            if node.kind == "totals":
+                raise RuleError("total rows are not decided row by row")
             if self.notation.across is None:
                 raise RuleError(OTHER_ROWS)
             broken = self.notation.across(node, [self._write_column(each) for each in node.names])
             text = self.notation.negated.format(broken) if truth else broken
             return self._with_known(node, text, always=True)
-        what = "total rows are" if isinstance(node, Totals) else f"{node} is"
-        raise RuleError(f"{what} not decided row by row")
+        raise RuleError(f"{node} is not a condition")
 
     def _write_truth(self, truth: bool) -> str:
         false = self.notation.false
