@@ -5,8 +5,9 @@ ten columns of numbers (net, tax, gross, quantity, price, amount and so on, with
 in chunks into a temporary folder; one row in 100,000 has a wrong cell. One process after the other
 is started on it: DuckDB's own sum of all columns, the discovery of laws on a sample that DuckDB
 draws, the check by those laws pushed down to DuckDB, both in one process with one sample, and a
-pandas script that a person would write on 1 % of the rows, whose time is multiplied by 100. Memory is the largest of the process as the
-system counts it; the interpreter with its libraries is part of it. ``--threads`` are DuckDB's.
+pandas script that a person would write on 1 % of the rows, whose time is multiplied by 100. Memory
+is the largest of the process as the system counts it; the interpreter with its libraries is part of
+it. ``--threads`` are DuckDB's.
 """
 
 import argparse
