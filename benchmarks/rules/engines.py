@@ -239,7 +239,7 @@ def run_great_expectations(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, t
     """Run the generated suite on a table of SQLite, and read the unexpected rows."""
     import great_expectations as gx
 
-    export = to_great_expectations(rules, TABLE, texts=list_texts(frame, rules))
+    export = to_great_expectations(rules, TABLE, key=KEY, texts=list_texts(frame, rules))
     suite = gx.ExpectationSuite(**json.loads(export.text))
     numbered = number_rows(frame, rules)
     broken: Broken = {rule.id: set() for rule in rules}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from vanishing import discover, load
-from vanishing.rules import Rules, read_rules, write_rules
+from vanishing.rules import Rule, Rules, parse, read_rules, write_rules
 
 N_ROWS = 240
 
@@ -75,9 +75,19 @@ def test_other_rules_tell_the_wrong_cell():
     new = make_orders()
     row = int(np.flatnonzero(new["qty"] > 3)[0])
     new.loc[row, "qty"] += 1
-    (broken,) = laws.check(new)
-    # Another price would not be that of the product.
-    assert "price" not in {fix.column for fix in (*broken.fixes, *broken.alternatives)}
+    for found in (laws, Rules.from_laws(laws)):
+        (broken,) = found.check(new)
+        # Another price would not be that of the product.
+        assert "price" not in {fix.column for fix in (*broken.fixes, *broken.alternatives)}
+
+
+def test_long_ids_are_told_apart():
+    ids = [4006381333931.0 + k for k in range(4)]
+    frame = pd.DataFrame({"id": ids, "city": ["Rome", "Oslo", "Rome", "Bern"]})
+    rules = Rules((Rule("id", parse("unique(id)")), Rule("city", parse("determines(id, city)"))))
+    assert not rules.check(frame).broken.any()
+    frame.loc[3, "id"] = ids[2]
+    assert [each.laws for each in rules.check(frame)] == [(0, 1), (0, 1)]
 
 
 def test_dates_in_any_format_are_ordered():

@@ -118,7 +118,9 @@ TEXTS = [
     "b in [2, 0, -1.5]", "b not in [2, 0]", "status in ['open', \"it's\"]", "status != 'open'",
     "status == 'open' or a > 2", "a < b < c", "-a <= 2", "round(b) == b", "a in []", "log(b) > 0",
     "coalesce(a, 0) is not null", "coalesce(a, 0) is null",
-    "floor(a / 0.1) == b", "ceil(a / 2) <= b",
+    "floor(a / 0.1) == b", "ceil(a / 2) <= b", "ceil(-a / 2) / ceil(b) < 1", "floor(-c) > -2.5",
+    "unique(b)", "unique(status)", "determines(status, start)", "not determines(b, c)",
+    "unique(c) or a > 1", "determines(start, b) and status is not null",
 ]  # fmt: skip
 
 
@@ -144,6 +146,7 @@ def draw_number(rng, depth):
     return rng.choice([
         f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} / {y})", f"(-{x})", f"abs({x})",
         f"max({x}, {y})", f"min({x}, {y})", f"round({x}, 1)", f"round({x})", f"log({x})",
+        f"floor({x})", f"ceil({x} / 0.3)",
         f"coalesce({rng.choice('abc')}, 1)", f"({x}) ** 2", f"({x}) ** 0.5", f"({x}) ** -1",
     ])  # fmt: skip
 

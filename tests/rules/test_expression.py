@@ -46,7 +46,7 @@ atoms = st.one_of(
     st.builds(e.Comparison, st.sampled_from(list(e.COMPARISONS)), values, values),
     st.builds(e.IsIn, values, st.lists(constants, max_size=3).map(tuple)),
     values.map(e.IsNull),
-    st.lists(names, max_size=3).map(tuple).map(e.Totals),
+    st.lists(names, max_size=3).map(lambda each: e.AcrossRows("totals", tuple(each))),
 )
 conditions = st.deferred(
     lambda: st.recursive(

@@ -300,22 +300,19 @@ class FormulaSheet:
     @lazy
     def columns(self) -> dict[int, ColumnNumbers]:
         """The numbers of each column, in the order of the rows."""
-        rows: dict[int, list[int]] = {}
+        found: dict[int, tuple[list[int], list[float], list[int]]] = {}
         for row, column in sorted({*self.values, *self.formulas}):
-            rows.setdefault(column, []).append(row)
-        found = {}
-        for column, each in rows.items():
-            cells = [self.values.get((row, column)) for row in each]
-            are_numbers = [isinstance(v, float) and not isinstance(v, bool) for v in cells]
-            numbers = [v for v, is_number in zip(cells, are_numbers, strict=True) if is_number]
-            failures = [
-                row
-                for row, v in zip(each, cells, strict=True)
-                if v is None or isinstance(v, Failure)
-            ]
-            places = np.array(each)[np.array(are_numbers)]
-            found[column] = ColumnNumbers(places, np.array(numbers, float), np.array(failures, int))
-        return found
+            rows, numbers, failures = found.setdefault(column, ([], [], []))
+            cell = self.values.get((row, column))
+            if isinstance(cell, float):
+                rows.append(row)
+                numbers.append(cell)
+            elif cell is None or isinstance(cell, Failure):
+                failures.append(row)
+        return {
+            column: ColumnNumbers(np.array(rows, int), np.array(numbers), np.array(failures, int))
+            for column, (rows, numbers, failures) in found.items()
+        }
 
     def list_columns(self, area: Area) -> Iterator[ColumnNumbers]:
         """Yield the columns of an area that have cells."""
@@ -452,7 +449,7 @@ class _At:
             left, right = map(self.evaluate, formula.arguments)
             return compare(formula.name, left, right)
         if formula.name in OPERATORS:
-            numbers = list(map(self._number, formula.arguments))
+            numbers = [as_number(self.evaluate(each)) for each in formula.arguments]
             if len(numbers) not in NUMBER_OF_ARGUMENTS.get(formula.name, (len(numbers),)):
                 raise NotEvaluatedError("arguments that are left out")
             return OPERATORS[formula.name](*numbers)
@@ -485,9 +482,6 @@ class _At:
             return Number(value, self.evaluator.measure_error(value))
         return value
 
-    def _number(self, formula: Formula) -> Number:
-        return as_number(self.evaluate(formula))
-
     def _truth(self, formula: Formula) -> bool:
         value = self.evaluate(formula)
         return value if isinstance(value, bool) else bool(as_number(value).value)
@@ -508,7 +502,7 @@ class _At:
                     numbers.append(found)
                     errors.append(self.evaluator.digits * np.abs(found))
             else:
-                value = self._number(each)
+                value = as_number(self.evaluate(each))
                 numbers.append(np.array([value.value]))
                 errors.append(np.array([value.error]))
         if not numbers:

@@ -179,12 +179,17 @@ def _are_numbers(cells: ConditionCells) -> TypeGuard[FloatArray]:
 def write_cells(cells: ConditionCells, part: str = "") -> list[str]:
     """Return the values of cells as people write them, empty where there is none."""
     if _are_numbers(cells):
-        return [f"{x:.{SIGNIFICANT_DIGITS}g}" if np.isfinite(x) else "" for x in cells.tolist()]
+        return [_write_number(x) if np.isfinite(x) else "" for x in cells.tolist()]
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if not part:
         return [MIDNIGHT.sub("", text) for text in texts]
     read = [_read_date(text) for text in texts]
     return ["" if date is None else PARTS_OF_DATES[part](date) for date in read]
+
+
+def _write_number(x: float) -> str:
+    """Write a number up to rounding errors, whole ones with all digits, as ids need them."""
+    return str(int(x)) if x == int(x) and abs(x) < 2**53 else f"{x:.{SIGNIFICANT_DIGITS}g}"
 
 
 def measure_cells(cells: ConditionCells) -> FloatArray | None:

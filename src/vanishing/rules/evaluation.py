@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray
+from vanishing.arrays.namespace import BoolArray, lazy
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
@@ -38,7 +38,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
 )
 
 
@@ -57,6 +56,8 @@ class Columns:
         self.numbers = {name: np.asarray(each, dtype=float) for name, each in numbers.items()}
         self.texts = {name: np.asarray(each, dtype=object) for name, each in texts.items()}
         self.keys = Keys(n_rows, self.texts, self.numbers)
+        #: Rows that each of these is compared with; None if it is with one another.
+        self.beside: DomainCells | None = None
 
     @classmethod
     def from_table(cls, table: Table, zeros: Iterable[str] = ()) -> "Columns":
@@ -69,14 +70,22 @@ class Columns:
                 numbers[name] = np.where(blank, 0.0, numbers[name])
         return cls(len(table.values), numbers, table.texts)
 
-    def change(self, cells: Sequence[tuple[int, str, float]]) -> "Columns":
-        """Return a row for each cell that is changed: its row, its column, and its value."""
+    @lazy
+    def cells(self) -> DomainCells:
+        """What rules about all rows compare."""
+        return DomainCells(self.n_rows, {**self.texts, **self.numbers})
+
+    def change(self, cells: Sequence[tuple[int, str, float]], others: Sequence[int]) -> "Columns":
+        """Return a row for each changed cell (row, column, value), judged beside other rows."""
         rows = [row for row, _, _ in cells]
         numbers = {name: each[rows] for name, each in self.numbers.items()}
         for i, (_, name, value) in enumerate(cells):
             if name in numbers:
                 numbers[name][i] = value
-        return Columns(len(rows), numbers, {name: each[rows] for name, each in self.texts.items()})
+        texts = {name: each[rows] for name, each in self.texts.items()}
+        changed = Columns(len(rows), numbers, texts)
+        changed.beside = self.cells.take(others)
+        return changed
 
     def get(self, name: str, rule: object = "a rule") -> Cells:
         """Return the cells of a column that a rule speaks about."""
@@ -230,16 +239,11 @@ def _compute_and(node: And | Or, columns: Columns) -> Cells:
 
 
 def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
-    every = {**columns.texts, **columns.numbers}
-    cells = DomainCells(columns.n_rows, {name: every[name] for name in node.names})
+    if node.kind == "totals":
+        raise RuleError(f"{node} is not decided row by row")
+    known = _all_known([columns.get(name) for name in node.names])
     domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
-    return Cells(
-        ~find_broken(domain, cells), _all_known([columns.get(name) for name in node.names])
-    )
-
-
-def _refuse_totals(node: Totals, columns: Columns) -> Cells:
-    raise RuleError(f"{node} is not decided row by row")
+    return Cells(~find_broken(domain, columns.cells, columns.beside), known)
 
 
 _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
@@ -265,6 +269,5 @@ _COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
     Not: lambda node, columns: (lambda cells: Cells(~cells.values, cells.known))(
         compute(node.operand, columns)
     ),
-    Totals: _refuse_totals,
     AcrossRows: _compute_across,
 }

@@ -88,7 +88,7 @@ class Expression:
             elif isinstance(node, Previous):
                 found += [node.column, *(name for name, _ in node.by)]
                 found += [node.order] if node.order else []
-            elif isinstance(node, (Totals, AcrossRows)):
+            elif isinstance(node, AcrossRows):
                 found += node.names
         return tuple(dict.fromkeys(found))
 
@@ -271,15 +271,11 @@ class Not(Condition):
 
 
 @dataclass(frozen=True, repr=False)
-class Totals(Condition):
-    """Rows that are totals are the sums of their rows in these columns; not decided row by row."""
-
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, repr=False)
 class AcrossRows(Condition):
-    """Cells are "unique", or rows that agree in one column agree in another: it "determines" it."""
+    """What several rows decide.
+
+    Cells are "unique"; one column "determines" another; rows that are "totals" are sums of rows.
+    """
 
     kind: str
     names: tuple[str, ...]
@@ -422,7 +418,6 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     And: lambda node: " and ".join(write(each, _RANKS[Not]) for each in node.operands),
     Or: lambda node: " or ".join(write(each, _RANKS[And]) for each in node.operands),
     Not: _write_not,
-    Totals: lambda node: f"totals({', '.join(map(write_name, node.names))})",
     AcrossRows: lambda node: f"{node.kind}({', '.join(map(write_name, node.names))})",
 }
 
@@ -557,9 +552,8 @@ def _call(parts: list[Any]) -> Expression:
     options: dict[str, Any] = dict(each for each in given if isinstance(each, tuple))
     arguments = [each for each in given if not isinstance(each, tuple)]
     names = [each.name for each in arguments if isinstance(each, Column)]
-    if name == "totals" and len(names) == len(given):
-        return Totals(tuple(names))
-    if len(names) == len(given) == {"unique": 1, "determines": 2}.get(name):
+    n_names = {"unique": 1, "determines": 2, "totals": len(names)}.get(name)
+    if len(names) == len(given) == n_names:
         return AcrossRows(name, tuple(names))
     if name in PARTS and len(names) == len(given) == 1:
         return _Part(name, *names)

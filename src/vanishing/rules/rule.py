@@ -19,7 +19,6 @@ from vanishing.rules.expression import (
     IsIn,
     Previous,
     RuleError,
-    Totals,
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
@@ -138,20 +137,16 @@ class Rule:
     def kind(self) -> Kind:
         """What the rule says: "law", "chain" of rows, "total", "condition" and so on."""
         nodes = {type(node) for node in self.expression.walk()}
-        if Totals in nodes or Previous in nodes:
-            return "total" if Totals in nodes else "chain"
-        if AcrossRows in nodes:
+        across = {each.kind for each in self.expression.walk() if isinstance(each, AcrossRows)}
+        if "totals" in across or Previous in nodes:
+            return "total" if "totals" in across else "chain"
+        if across:
             return "across"
         if self.where is not None:
             return "condition"
         if isinstance(self.expression, Comparison):
             return "law" if self.expression.operator == "==" else "inequality"
         return "domain" if isinstance(self.expression, IsIn) else "other"
-
-    @property
-    def needs_other_rows(self) -> bool:
-        """Whether other rows decide, too, if a row keeps the rule."""
-        return self.kind in ("total", "chain", "across")
 
     @lazy
     def terms(self) -> list[Term] | None:

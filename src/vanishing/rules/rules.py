@@ -1,6 +1,6 @@
 """The rules of a table: laws that were found and conditions that people wrote, checked together."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -35,7 +35,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
     make_number,
     write_name,
 )
@@ -154,7 +153,7 @@ class Rules:
             except RuleError as error:
                 unsaid.append(f"{law}: {error}")
         for each in laws.totals[:1]:
-            rules.append(Rule("totals", Totals(each.columns), source="found"))
+            rules.append(Rule("totals", AcrossRows("totals", each.columns), source="found"))
         for k, domain in enumerate(laws.domains, 1):
             try:
                 rules.append(_write_domain(domain, laws, f"domain-{k}"))
@@ -333,7 +332,8 @@ class Rules:
                 missing = np.setdiff1d(np.flatnonzero(~columns.get(name).known), totals)
                 if len(missing):
                     gaps[name] = missing
-        rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places))
+        sound = np.setdiff1d(np.arange(len(table.values)), [each.row for each in rows]).tolist()
+        rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places, sound))
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
             unchecked=tuple(np.flatnonzero(unchecked).tolist()),
@@ -341,13 +341,17 @@ class Rules:
         )  # fmt: skip
 
     def _find_sound(
-        self, tried: list[tuple[int, Fix]], columns: Columns, places: Collection[int]
+        self,
+        tried: list[tuple[int, Fix]],
+        columns: Columns,
+        places: Collection[int],
+        others: Sequence[int],
     ) -> BoolArray:
-        """Return which fixes of single cells break no rule that is decided row by row."""
-        changed = columns.change([(row, fix.column, fix.fix) for row, fix in tried])
+        """Return which fixes of single cells break no other rule, beside other rows."""
+        changed = columns.change([(row, fix.column, fix.fix) for row, fix in tried], others)
         is_kept = np.ones(len(tried), dtype=bool)
         for k, rule in enumerate(self.rules):
-            if k not in places and not rule.needs_other_rows:
+            if k not in places and rule.kind not in ("total", "chain"):
                 is_kept &= ~self.find_broken(rule, changed)[0]
         return is_kept
 

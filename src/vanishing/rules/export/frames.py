@@ -8,6 +8,7 @@ from vanishing.rules.export.printer import Notation, Printer, call, infix
 from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
 from vanishing.rules.expression import Previous, RuleError
 from vanishing.rules.file import describe_rule
+from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
 # --- Python ---------------------------------------------------------------------------------------
@@ -37,6 +38,24 @@ def other_row(df, column, step, by, order, start):
     shifted = grouped.shift(step, fill_value=0.0) if start else grouped.shift(step)
     return shifted.reindex(df.index, fill_value=0.0 if start else None)
 '''
+
+#: Where cells of a column break rules about all rows; part of generated code that needs it.
+_REPEATED = """
+
+def is_repeated(cells):
+    \"\"\"Return which cells are there more than once.\"\"\"
+    return cells.duplicated(keep=False)
+"""
+_UNUSUAL = """
+
+def is_unusual(cells, others):
+    \"\"\"Return which of the others differ from most of those beside equal cells.\"\"\"
+    cells = cells.where(others.notna())
+    same = cells.groupby([cells, others]).transform("size")
+    return 2 * same <= cells.groupby(cells).transform("size")
+"""
+_ACROSS = {"unique": "is_repeated", "determines": "is_unusual"}
+_HELPERS = {"other_row(": _OTHER_ROW, "is_repeated(": _REPEATED, "is_unusual(": _UNUSUAL}
 
 
 def _fold(function: str) -> Callable[[list[str]], str]:
@@ -73,66 +92,60 @@ def _make_python(rules: Rules) -> Notation:
         if not cell.startswith("df[") else f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
         previous=write_previous,
+        across=lambda node, cells: f"{_ACROSS[node.kind]}({', '.join(cells)})",
     )  # fmt: skip
+
+
+def _write_python(
+    rules: Rules, texts: Collection[str], tool: str = ""
+) -> tuple[str, list[Rule], tuple[str, ...]]:
+    """Return the code that ``to_pandas`` writes, the rules in it, and those that are not."""
+    said, unsaid = Printer(_make_python(rules), rules, texts).write_rules()
+    code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
+    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n" + tool
+    for name, helper in _HELPERS.items():
+        code += helper * any(name in broken for _, broken in said)
+    for k, (rule, broken) in enumerate(said, 1):
+        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
+        code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
+    listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
+    return f"{code}\n\nBROKEN = {{\n{listed}}}\n", [rule for rule, _ in said], unsaid
 
 
 def to_pandas(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     """Return Python code with a function of a frame for each rule: which rows break it.
 
-    Parameters
-    ----------
-    rules : Rules
-    texts : collection of str
-        Columns of text.
-
-    Returns
-    -------
-    Export
-        ``BROKEN`` in the code holds the functions, by the id of the rule.
+    ``BROKEN`` in the code holds the functions, by the id of the rule. ``texts`` are the columns of
+    text.
     """
-    said, unsaid = Printer(_make_python(rules), rules, texts).write_rules()
-    code = '"""Functions that tell which rows break the rule that is their docstring."""\n\n'
-    code += write_unsaid(unsaid, "#") + "import numpy as np\nimport pandas as pd\n"
-    if any("other_row(" in broken for _, broken in said):
-        code += _OTHER_ROW
-    for k, (rule, broken) in enumerate(said, 1):
-        code += f"\n\ndef broken_{k}(df):\n    {str(rule)!r}\n"
-        code += f"    return pd.Series({broken}, df.index, dtype=bool)\n"
-    listed = "".join(f"    {rule.id!r}: broken_{k},\n" for k, (rule, _) in enumerate(said, 1))
-    return Export({"broken.py": f"{code}\n\nBROKEN = {{\n{listed}}}\n"}, unsaid)
+    code, _, unsaid = _write_python(rules, texts)
+    return Export({"broken.py": code}, unsaid)
 
 
 def to_pandera(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return Python code of a pandera schema; parameters are those of ``to_pandas``.
+    """Return Python code of a pandera schema, ``schema``; parameters are those of ``to_pandas``.
 
-    Returns
-    -------
-    Export
-        ``schema`` in the code is the schema. Failure cases of its checks are the broken rows.
+    Failure cases of its checks are the broken rows.
     """
-    written = to_pandas(rules, texts=texts)
-    said = [rule for rule in rules if not _is_unsaid(rule.id, written)]
+    code, said, unsaid = _write_python(rules, texts, "import pandera.pandas as pa\n")
     names = dict.fromkeys(name for rule in said for name in rule.columns)
     columns = "".join(f"        {name!r}: pa.Column(nullable=True),\n" for name in names)
-    code = written.text + (
+    code += (
         "\n\ndef keep(broken):\n    return lambda df: ~broken(df)\n\n\n"
         f"schema = pa.DataFrameSchema(\n    {{\n{columns}    }},\n"
         '    checks=[pa.Check(keep(each), name=rule, error=f"{rule}: {each.__doc__}")\n'
         "            for rule, each in BROKEN.items()],\n)\n"
     )
-    return Export({"schema.py": _import(code, "import pandera.pandas as pa")}, written.unsaid)
+    return Export({"schema.py": code}, unsaid)
 
 
 def to_pointblank(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     """Return Python code of a validation by pointblank; parameters are those of ``to_pandas``.
 
-    Returns
-    -------
-    Export
-        ``validate(df)`` in the code runs the validation, with a step for each rule.
+    ``validate(df)`` in the code runs it, with a step for each rule.
     """
-    written = to_pandas(rules, texts=texts)
-    code = written.text + (
+    code, _, unsaid = _write_python(rules, texts, "import pointblank as pb\n")
+    code += (
         "\n\ndef validate(df):\n    validation = pb.Validate(df)\n"
         "    for rule, broken in BROKEN.items():\n"
         "        validation = validation.col_vals_expr(\n"
@@ -140,60 +153,47 @@ def to_pointblank(rules: Rules, *, texts: Collection[str] = ()) -> Export:
         '            brief=f"{rule}: {broken.__doc__}".replace("{", "(").replace("}", ")"),\n'
         "        )\n    return validation.interrogate()\n"
     )
-    return Export({"validation.py": _import(code, "import pointblank as pb")}, written.unsaid)
-
-
-def _import(code: str, line: str) -> str:
-    return code.replace("import pandas as pd\n", f"import pandas as pd\n{line}\n", 1)
-
-
-def _is_unsaid(name: str, export: Export) -> bool:
-    return any(each.startswith(f"{name} (") for each in export.unsaid)
+    return Export({"validation.py": code}, unsaid)
 
 
 # --- Tools that run SQL ---------------------------------------------------------------------------
 
 
 def to_great_expectations(
-    rules: Rules, table: str, dialect: Dialect = "sqlite", *, texts: Collection[str] = ()
-) -> Export:
+    rules: Rules, table: str, dialect: Dialect = "sqlite", *, key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:  # fmt: skip
     """Return a suite of Great Expectations as JSON: a query of unexpected rows for each rule.
 
     The queries run in the database of the batch; parameters are those of ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
+    printer, place = SqlPrinter(rules, dialect, key, texts), quote("the batch")
+    said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, place))
     expectations = [
         {
             "type": "unexpected_rows_expectation",
             "kwargs": {
-                "unexpected_rows_query": "SELECT * FROM {batch} WHERE "
-                + broken.replace("{", "{{").replace("}", "}}")
+                "unexpected_rows_query": "{batch}".join(
+                    part.replace("{", "{{").replace("}", "}}") for part in query.split(place)
+                )
             },
             "meta": {"rule": rule.id, "says": str(rule)},
         }
-        for rule, broken in said
+        for rule, query in said
     ]
     suite = {"name": table, "expectations": expectations, "meta": {"not said": list(unsaid)}}
     return Export({"suite.json": json.dumps(suite, indent=2) + "\n"}, unsaid)
 
 
 def to_soda(
-    rules: Rules, table: str, dialect: Dialect = "duckdb", *, texts: Collection[str] = ()
-) -> Export:
-    """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``.
-
-    Returns
-    -------
-    Export
-    """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
+    rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
+    texts: Collection[str] = (),
+) -> Export:  # fmt: skip
+    """Return checks of Soda as YAML: a query of failed rows for each rule, as ``to_sql``."""
+    printer = SqlPrinter(rules, dialect, key, texts)
+    said, unsaid = printer.write_rules(lambda rule: printer.write_query(rule, quote(table)))
     text = write_unsaid(unsaid, "#") + f"checks for {json.dumps(table)}:\n"
-    for rule, broken in said:
-        query = f"SELECT * FROM {quote(table)} WHERE {broken}"
+    for rule, query in said:
         text += f"  - failed rows:\n      name: {json.dumps(f'{rule.id}: {rule}')}\n"
         text += f"      fail query: {json.dumps(query)}\n"
     return Export({"checks.yml": text}, unsaid)
@@ -221,12 +221,7 @@ def _quote_r(text: str, mark: str) -> str:
 
 
 def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return rules of R's package ``validate``; parameters are those of ``to_pandas``.
-
-    Returns
-    -------
-    Export
-    """
+    """Return rules of R's package ``validate``; parameters are those of ``to_pandas``."""
 
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
@@ -247,12 +242,7 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
 
 
 def to_json(rules: Rules, *, texts: Collection[str] = ()) -> Export:
-    """Return rules as JSON: as in a file of rules, with the conditions that decide.
-
-    Returns
-    -------
-    Export
-    """
+    """Return rules as JSON: as in a file of rules, with the conditions that decide."""
     records, unsaid = [], list(rules.unsaid)
     for rule in rules:
         record = describe_rule(rule) | {"columns": list(rule.columns)}

@@ -19,6 +19,7 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
+    AcrossRows,
     And,
     Arithmetic,
     Column,
@@ -38,7 +39,6 @@ from vanishing.rules.expression import (
     RuleError,
     Sum,
     Text,
-    Totals,
     write_number,
 )
 from vanishing.rules.rule import Rule
@@ -46,6 +46,8 @@ from vanishing.rules.rules import Rules
 
 #: Comparisons, each with its opposite.
 _OPPOSITES = {"==": "!=", "!=": "==", "<=": ">", ">": "<=", ">=": "<", "<": ">="}
+#: Why many languages cannot say a rule.
+OTHER_ROWS = "cells of other rows cannot be said"
 _LARGEST = Number(float(np.finfo(float).max))
 
 
@@ -54,8 +56,8 @@ class Notation:
     """Symbols of a language. Formats take texts that are in parentheses where needed.
 
     ``cell`` and ``number`` write a column as it is and as a number, ``previous`` the cell of
-    another row. ``undefined`` are conditions of the whole language: whether a comparison of
-    numbers that may be undefined is true (``sure``) or not (``unsure``). ``guard`` keeps what is
+    another row, and ``across`` where known cells break a rule about all rows. Whether a comparison
+    of numbers that may be undefined is true is ``sure``, or not ``unsure``. ``guard`` keeps what is
     behind it from being computed. ``date`` is a column that is compared with a part of a date.
     """
 
@@ -79,6 +81,7 @@ class Notation:
     false: str = "FALSE"
     date: str = "{}"
     previous: Callable[[Previous], str] | None = None
+    across: Callable[[AcrossRows, list[str]], str] | None = None
     guarding_number: Callable[[str], str] | None = None
 
 
@@ -145,8 +148,15 @@ class Printer:
             join = self.notation.either if truth else self.notation.both
             parts = [form.format(each) for each in self._list_cells(node)]
             return self._join(join, parts or [self._write_truth(not truth)])
-        what = "total rows are" if isinstance(node, Totals) else f"{node} is"
-        raise RuleError(f"{what} not decided row by row")
+        if isinstance(node, AcrossRows):
+            if node.kind == "totals":
+                raise RuleError("total rows are not decided row by row")
+            if self.notation.across is None:
+                raise RuleError(OTHER_ROWS)
+            broken = self.notation.across(node, [self._write_column(each) for each in node.names])
+            text = self.notation.negated.format(broken) if truth else broken
+            return self._with_known(node, text, always=True)
+        raise RuleError(f"{node} is not a condition")
 
     def _write_truth(self, truth: bool) -> str:
         false = self.notation.false
@@ -164,7 +174,8 @@ class Printer:
             return self._with_known(node, self.compare(opposite))
         for side in (node.left, node.right):
             # |a| <= b is finite if b is.
-            if _may_be_undefined(side) and not (node.operator == "<=" and _is_size(side)):
+            is_size = isinstance(side, Function) and side.name == "abs"
+            if _may_be_undefined(side) and not (node.operator == "<=" and is_size):
                 finite = Comparison("<=", Function("abs", (side,)), _LARGEST)
                 plain = self._join(self.notation.both, [plain, self.compare(finite)])
         written = self.notation.sure if truth else self.notation.unsure
@@ -227,6 +238,8 @@ class Printer:
             if not isinstance(node.arguments[1], Number) or _may_be_undefined(node.arguments[0]):
                 raise RuleError("coalesce is said of columns and their sums, with a number")
             return []
+        if isinstance(node, AcrossRows):
+            return list(map(self.notation.cell, node.names))
         if isinstance(node, (Column, Previous)):
             return [self.notation.cell(node.name) if isinstance(node, Column)
                     else self._write_previous(node)]  # fmt: skip
@@ -236,8 +249,12 @@ class Printer:
 
     def _write_previous(self, node: Previous) -> str:
         if self.notation.previous is None:
-            raise RuleError("cells of other rows cannot be said")
+            raise RuleError(OTHER_ROWS)
         return self.notation.previous(node)
+
+    def _write_column(self, name: str) -> str:
+        """Write a column as numbers, if it holds some, or as it is."""
+        return self.notation.number(name) if name in self.numbers else self.notation.cell(name)
 
     def _write_cell(self, node: Expression, form: str = "{}") -> str:
         if isinstance(node, Text):
@@ -339,19 +356,11 @@ def _is_guarded(node: And) -> bool:
     )
 
 
-def _is_size(node: Expression) -> bool:
-    return isinstance(node, Function) and node.name == "abs"
-
-
 def _may_be_undefined(node: Expression) -> bool:
     """Say whether numbers may be undefined or overflow: those that are not sums of columns."""
     return any(
         isinstance(each, (Quotient, Power))
         or (isinstance(each, Function) and each.name == "log")
-        or (isinstance(each, Product) and len(_list_variable(each)) > 1)
+        or (isinstance(each, Product) and sum(not isinstance(x, Number) for x in each.factors) > 1)
         for each in node.walk()
     )
-
-
-def _list_variable(product: Product) -> list[Expression]:
-    return [each for each in product.factors if not isinstance(each, Number)]

@@ -21,16 +21,9 @@ ROW = "file_row_number"
 class PushedCheck:
     """What was found in a large file.
 
-    Parameters
-    ----------
-    check : Check
-        The broken rows that were looked at; their numbers are those in the file, from 0.
-    n_rows : int
-        Rows of the file.
-    n_broken : int
-        Rows that the engine calls broken; more than were looked at if they are very many.
-    unsaid : tuple of str
-        Rules that were not checked, each with the reason.
+    ``check`` has the broken rows that were looked at, by their numbers in the file from 0, and
+    ``n_broken`` counts all that DuckDB found. ``unsaid`` are the rules that were not checked, each
+    with the reason.
     """
 
     check: Check
@@ -40,16 +33,10 @@ class PushedCheck:
 
 
 class LargeFile:
-    """A Parquet or CSV file that DuckDB reads, or a table of a DuckDB file.
+    """A Parquet or CSV file that DuckDB reads, or a table such as "duckdb:warehouse.db#orders".
 
-    Parameters
-    ----------
-    path : path
-        Or a table such as "duckdb:warehouse.db#orders".
-    memory : str
-        Memory that DuckDB may take, such as "1GB".
-    threads : int, optional
-        By default, as many as there are processors.
+    DuckDB may take so much ``memory`` and so many ``threads``, by default as many as there are
+    processors.
     """
 
     def __init__(
@@ -83,17 +70,7 @@ class LargeFile:
         return [name for name, kind in self.kinds.items() if not kind.startswith(_NUMBERS)]
 
     def draw(self, n_rows: int = MOST_DRAWN, seed: int = 0) -> Any:
-        """Return rows that DuckDB draws at random, as a frame.
-
-        Parameters
-        ----------
-        n_rows : int
-        seed : int
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return rows that DuckDB draws at random, as a frame of pandas."""
         return self.connection.execute(
             f"SELECT * FROM {self.source} USING SAMPLE reservoir({n_rows} ROWS) REPEATABLE ({seed})"
         ).df()
@@ -101,19 +78,8 @@ class LargeFile:
     def check(self, rules: Rules, most: int = 1000, sample: Any = None) -> PushedCheck:
         """Find the rows that break rules in DuckDB, and their cells as ``Rules.check`` does.
 
-        The digits that rounding allows for are those of a sample. Missing cells are not filled in.
-
-        Parameters
-        ----------
-        rules : Rules
-        most : int
-            Broken rows that are looked at, at most.
-        sample : frame, optional
-            From ``draw``, if it was drawn before.
-
-        Returns
-        -------
-        PushedCheck
+        The digits that rounding allows for are those of a sample, from ``draw`` if it is not given.
+        At most so many broken rows are looked at. Missing cells are not filled in.
         """
         drawn = self.draw() if sample is None else sample
         adapted = rules.adapt(drawn)
@@ -165,6 +131,3 @@ def describe_sample(n_rows: int, laws: Laws) -> str:
         f"{len(laws)} laws were found in {n_rows:,} rows drawn at random; what none of them "
         f"breaks, at most {100 * most:.2g} % of all rows break (95 % confidence)"
     )
-
-
-__all__ = ["LargeFile", "PushedCheck", "describe_sample"]

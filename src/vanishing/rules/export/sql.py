@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vanishing.laws.derived import CYCLE
-from vanishing.rules.export.printer import Notation, Printer, call
-from vanishing.rules.expression import Previous, RuleError
+from vanishing.rules.export.printer import OTHER_ROWS, Notation, Printer, call
+from vanishing.rules.expression import AcrossRows, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
@@ -19,14 +19,9 @@ LONGEST_NAME = 63
 
 @dataclass(frozen=True)
 class Export:
-    """Rules in the language of another tool.
+    """Rules in the language of another tool: the content of its files, by name.
 
-    Parameters
-    ----------
-    files : dict of str to str or bytes
-        Content of the files, by name.
-    unsaid : tuple of str
-        Rules that the tool cannot say, each with the reason; they also stand in the files.
+    ``unsaid`` are the rules that the tool cannot say, each with the reason, as the files say, too.
     """
 
     files: dict[str, Any]
@@ -98,9 +93,10 @@ _DIALECTS: dict[str, _Symbols] = {
     "sqlite": _Symbols(
         "REAL", "CASE WHEN {0} LIKE '____-__-__%' THEN SUBSTR({0}, 1, 4) END",
         {"min": call("MIN"), "max": call("MAX")},
-        # Great Expectations replaces FLOOR by a function that fails for large numbers, which are
-        # whole.
-        f"CASE WHEN {{0}} < {2**53} THEN CAST({{0}} AS INTEGER) ELSE {{0}} END",
+        # SQLAlchemy replaces FLOOR by a function that fails for numbers that are not finite. CAST
+        # rounds towards 0; large numbers are whole.
+        f"CASE WHEN ABS({{0}}) < {2**53} THEN CAST({{0}} AS INTEGER)"
+        " - (CAST({0} AS INTEGER) > {0}) + 0.0 ELSE {0} END",
     ),
     "postgresql": _Symbols(
         "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR}')",
@@ -113,16 +109,9 @@ _MONTH = (
 
 
 class SqlPrinter(Printer):
-    """Writes conditions in SQL; cells of other rows are columns of windows.
+    """Writes conditions in SQL; cells of other rows are columns of windows, which queries have.
 
-    Parameters
-    ----------
-    rules : Rules
-    dialect : str
-    key : str, optional
-        Column that tells the rows and their order; without it, cells of other rows are not said.
-    texts : collection of str
-        Columns of text.
+    The column ``key`` tells the rows and their order; without it, rows before are not said.
     """
 
     def __init__(
@@ -132,7 +121,7 @@ class SqlPrinter(Printer):
             raise ValueError(f"dialect must be one of {', '.join(_DIALECTS)}, got {dialect!r}")
         self.symbols = symbols = _DIALECTS[dialect]
         self.key = key
-        self.windows: dict[str, str] = {}
+        self.windows: dict[str, str] | None = None
         self.zeros = {each.name for each in rules.columns if each.blank_is_zero}
 
         def write_number(name: str) -> str:
@@ -142,6 +131,7 @@ class SqlPrinter(Printer):
             quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
             date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window,
+            across=self._write_across,
             guarding_number=(lambda name: symbols.guarding.format(write_number(name)))
             if symbols.guarding else None,
         )  # fmt: skip
@@ -168,6 +158,20 @@ class SqlPrinter(Printer):
         if is_known:
             outside = " ELSE 0.0" if node.starts_at_zero else ""
             window = f"CASE WHEN {is_known} THEN {window}{outside} END"
+        return self._add_window(window)
+
+    def _write_across(self, node: AcrossRows, cells: list[str]) -> str:
+        """Write that a cell is there twice, or differs from most cells beside equal ones."""
+        if node.kind == "unique":
+            return f"{self._add_window(f'COUNT(*) OVER (PARTITION BY {cells[0]})')} > 1"
+        same = self._add_window(f"COUNT(*) OVER (PARTITION BY {cells[0]}, {cells[1]})")
+        beside = self._add_window(f"COUNT({cells[1]}) OVER (PARTITION BY {cells[0]})")
+        return f"2 * {same} <= {beside}"
+
+    def _add_window(self, window: str) -> str:
+        """Return the name of a column of the query, which only queries have."""
+        if self.windows is None:
+            raise RuleError(OTHER_ROWS)
         return self.windows.setdefault(window, quote(f"other row {len(self.windows) + 1}"))
 
     def _write_key(self, name: str, part: str) -> str:
@@ -176,14 +180,13 @@ class SqlPrinter(Printer):
         form = {"": "{}", "year": self.symbols.year, "month": _MONTH}[part]
         return form.format(quote(name))
 
-    def write_query(self, rule: Rule, table: str) -> str:
+    def write_query(self, rule: Rule, table: str, what: str = "*") -> str:
         """Write a query of the rows that break a rule."""
         self.windows = {}
         broken = self.write_broken(rule)
         windows = ", ".join(f"{window} AS {name}" for window, name in self.windows.items())
         source = f"(SELECT *, {windows} FROM {table}) AS with_other_rows" if windows else table
-        what = "*" if self.key is None else quote(self.key)
-        return f"SELECT {quote_text(rule.id)} AS rule, {what}\nFROM {source}\nWHERE {broken}"
+        return f"SELECT {what}\nFROM {source}\nWHERE {broken}"
 
 
 def write_unsaid(unsaid: Collection[str], sign: str = "--") -> str:
@@ -195,7 +198,10 @@ def _write_queries(
     rules: Rules, table: str, dialect: Dialect, key: str | None, texts: Collection[str]
 ) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
     printer = SqlPrinter(rules, dialect, key, texts)
-    return printer.write_rules(lambda rule: printer.write_query(rule, table))
+    cells = "*" if key is None else quote(key)
+    return printer.write_rules(
+        lambda rule: printer.write_query(rule, table, f"{quote_text(rule.id)} AS rule, {cells}")
+    )
 
 
 def to_sql(
@@ -220,10 +226,6 @@ def to_sql(
         rules about the row before are not said, since rows of tables do not have an order.
     texts : collection of str
         Columns of text.
-
-    Returns
-    -------
-    Export
 
     Examples
     --------
@@ -253,10 +255,6 @@ def to_constraints(
     For PostgreSQL they are added to the table; DuckDB and SQLite take them in CREATE TABLE only.
     Constraints see one row alone, so rules about other rows are not said. Parameters are those of
     ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
     said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
     lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
@@ -275,10 +273,6 @@ def to_dbt(
     """Return tests of dbt: a query for each rule, and their descriptions in ``schema.yml``.
 
     ``table`` is a model; parameters are those of ``to_sql``.
-
-    Returns
-    -------
-    Export
     """
     model = f"{{{{ ref({json.dumps(table)}) }}}}"
     place = "a table that dbt names"

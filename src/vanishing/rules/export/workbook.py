@@ -57,19 +57,8 @@ def to_excel(
     The marks are conditional formats of the columns of each rule: they change as cells do. A second
     sheet lists the rules. Excel compares texts without regard to capitals.
 
-    Parameters
-    ----------
-    rules : Rules
-    frame : pandas.DataFrame
-    texts : collection of str
-        Columns of text.
-    formulas : bool
-        Whether columns that a rule computes, as in gross == net + tax, hold formulas in the rows
-        that keep the rule.
-
-    Returns
-    -------
-    Export
+    ``texts`` are the columns of text. With ``formulas``, columns that a rule computes, as in
+    gross == net + tax, hold formulas in the rows that keep the rule.
     """
     xlsxwriter = import_extra("xlsxwriter", extra="excel", purpose="writing a workbook")
     names = [str(name) for name in frame.columns]
