@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.optimize import nnls
 
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
 from vanishing.construction.gsvd import NO_DECISION, RankMargin, bound_trusted_error
 from vanishing.construction.loop import decide
-from vanishing.levels import ROUNDING, SAFETY, SAME
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.monomials import SQUARED_AWAY
 from vanishing.polynomials.order_ideal import Border
 
@@ -363,8 +364,7 @@ def _fit_sparse(
             coefficients, residual = each.coefficients, missing
             break
     if np.abs(coefficients).sum() > radius:
-        bound = tol * measure(fit.coefficients)[1]
-        coefficients = fit_in_ball(sequence.R, fit.coordinates, radius, bound, fit.residual)
+        coefficients = fit_in_ball(sequence.R, fit.coordinates, radius)
         residual = hypot(np.linalg.norm(fit.coordinates - sequence.R @ coefficients), fit.residual)
     size = measure(coefficients)[1]
     if find_extent(residual, size) > tol:
@@ -375,9 +375,6 @@ def _fit_sparse(
 # --- Least squares with few terms, or with a bound on the sum of absolute coefficients ------------
 #
 # The oracles of OAVI. They work on the triangular factor of the columns, never on rows.
-
-#: Steps of conditional gradients at most; each takes as long as one product with a small matrix.
-MOST_DESCENTS = 10_000
 
 
 class SparseFit(NamedTuple):
@@ -432,52 +429,13 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
         support = [*support, chosen]
 
 
-def fit_in_ball(
-    R: FloatArray, target: FloatArray, radius: float, bound: float, residual: float = 0.0
-) -> FloatArray:
-    """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients, up to a bound."""
-    gram, cross = R.T @ R, R.T @ target
-    n_columns = len(cross)
-    # Weights of the vertices radius · e_i and -radius · e_i; half of each of a pair is 0.
-    weights = np.zeros(2 * n_columns)
-    weights[int(np.argmax(np.abs(cross)))] = weights[n_columns + int(np.argmax(np.abs(cross)))] = (
-        0.5
-    )
-    coefficients = np.zeros(n_columns)
-    gradient = -cross
-    goal = bound**2 - residual**2
-    for _ in range(MOST_DESCENTS):
-        missing = target - R @ coefficients
-        loss = float(missing @ missing)
-        slopes = radius * np.concatenate([gradient, -gradient])
-        toward = int(np.argmin(slopes))
-        active = np.flatnonzero(weights)
-        away, near = (int(active[i(slopes[active])]) for i in (np.argmax, np.argmin))
-        gap = float(gradient @ coefficients - slopes[toward])
-        if loss <= goal or loss - 2 * gap > goal or gap <= ROUNDING * float(target @ target):
-            break
-        if slopes[away] - slopes[near] >= gap:
-            # A step between two vertices that are in use spares the others.
-            start, stop, longest = away, near, weights[away]
-            direction = _vertex(stop, n_columns, radius) - _vertex(start, n_columns, radius)
-        else:
-            start, stop, longest = -1, toward, 1.0
-            direction = _vertex(stop, n_columns, radius) - coefficients
-        image = gram @ direction
-        curvature = float(direction @ image)
-        slope = float(gradient @ direction)
-        step = longest if curvature <= 0 else min(longest, -slope / curvature)
-        coefficients = coefficients + step * direction
-        gradient = gradient + step * image
-        if start < 0:
-            weights *= 1 - step
-        else:
-            weights[start] = 0.0 if step == longest else weights[start] - step
-        weights[stop] += step
-    return coefficients
-
-
-def _vertex(number: int, n_columns: int, radius: float) -> FloatArray:
-    vertex = np.zeros(n_columns)
-    vertex[number % n_columns] = radius if number < n_columns else -radius
-    return vertex
+def fit_in_ball(R: FloatArray, target: FloatArray, radius: float) -> FloatArray:
+    """Fit R c ≈ target in the ℓ1 ball, by shares of its vertices and of its center."""
+    n_columns = len(target)
+    vertices = radius * np.hstack([np.eye(n_columns), -np.eye(n_columns), np.zeros((n_columns, 1))])
+    images = R @ vertices
+    # One heavy row makes the shares add up to 1 (Haskell and Hanson, 1981). It comes first, so that
+    # the factorization does not lose the digits of the others.
+    heavy = float(np.linalg.norm(images) + np.linalg.norm(target)) / SAME
+    shares, _ = nnls(np.vstack([np.full(len(vertices.T), heavy), images]), np.append(heavy, target))
+    return np.asarray(vertices @ (shares / max(1.0, shares.sum())))

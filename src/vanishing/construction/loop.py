@@ -83,45 +83,28 @@ def construct(
 ) -> Construction:
     """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
     span = None if corrected is not None else find_span(source, contrast, settings)
-    if span is None:
-        return _grow_all(source, contrast, settings, max_degree, callback, corrected)
-    found = _grow_all(
-        span.map_rows(source),
-        None if contrast is None else span.map_rows(contrast),
-        settings,
-        max_degree,
-        None if callback is None else lambda step: callback(span.lift_trace(step)),
-        # Polynomials with as many terms as there are rows fit any data. That is exact algebra for
-        # tol=0, and nothing worth the time otherwise.
-        most_products=None if settings.tol == 0 else span.n_rows - 1,
-    )
-    return span.lift(found)
-
-
-def _grow_all(
-    source: SampleSource,
-    contrast: SampleSource | None,
-    settings: "Settings",
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None",
-    corrected: SampleSource | None = None,
-    *,
-    most_products: int | None = None,
-) -> Construction:
-    """Grow one degree after the other, while there are not too many products."""
+    most_products = np.inf
+    if span is not None:
+        source = span.map_rows(source)
+        contrast = None if contrast is None else span.map_rows(contrast)
+        if settings.tol != 0:
+            # Polynomials with as many terms as there are rows fit any data. That is exact algebra
+            # for tol=0, and nothing worth the time otherwise.
+            most_products = span.n_rows - 1
     state = State(PolynomialBasis(source.n_features, ()))
 
     def take_step() -> DegreeTrace | StopReason:
         nonlocal state
         n_products = _most_candidates(state.basis)
-        if state.basis.blocks and most_products is not None and n_products > most_products:
+        if state.basis.blocks and n_products > most_products:
             return "interpolated"
         with allow_threads(n_products):
             state, step = grow(state, source, contrast, settings, corrected)
-        return step
+        return step if span is None else span.lift_trace(step)
 
     trace, reason = run_degrees(take_step, max_degree, callback)
-    return Construction(state.basis, trace, reason, state.n_rows)
+    basis = state.basis if span is None else span.lift(state.basis)
+    return Construction(basis, trace, reason, state.n_rows)
 
 
 def run_degrees(
@@ -189,19 +172,17 @@ class Span:
 
         return MappedSource(source, take_coordinates, directions.shape[1]).named(source.name)
 
-    def lift(self, found: "Construction") -> "Construction":
+    def lift(self, basis: PolynomialBasis) -> PolynomialBasis:
         """Return polynomials in the variables, with the equations of the span."""
-        n_features = len(self.mean)
         inner = AffineMap(self.directions.T, np.zeros(self.directions.shape[1]), self.mean)
-        basis = found.basis.compose(inner)
-        if self.scale > 0:
-            first = basis.blocks[0]
-            vanishing = Complement.of_span(self.directions, self.scale, np.asarray(first.vanishing))
-            extents = np.concatenate([np.zeros(self.n_outside), first.extents])
-            first = replace(first, vanishing=vanishing, extents=extents)
-            basis = PolynomialBasis(n_features, (first, *basis.blocks[1:]))
-        trace = (self.lift_trace(found.trace[0]), *found.trace[1:])
-        return replace(found, basis=basis, trace=trace)
+        basis = basis.compose(inner)
+        if self.scale == 0:
+            return basis
+        first = basis.blocks[0]
+        vanishing = Complement.of_span(self.directions, self.scale, np.asarray(first.vanishing))
+        extents = np.concatenate([np.zeros(self.n_outside), first.extents])
+        first = replace(first, vanishing=vanishing, extents=extents)
+        return PolynomialBasis(len(self.mean), (first, *basis.blocks[1:]))
 
     def lift_trace(self, step: "DegreeTrace") -> "DegreeTrace":
         """Return the record of a degree, with what is outside of the span at degree 1."""
@@ -556,7 +537,12 @@ def _solve_degree(
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
         form = replace(form, subspace=find_distinct_products(stage))
-    _check_finite(stage.source, stage.contrast, points, form)
+    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
+        names = [each.name for each in (stage.source, stage.contrast) if each is not None]
+        raise ValueError(
+            f"{' or '.join(names)} holds numbers too large to be squared; rescale the data before "
+            "fitting"
+        )
     solution = solve(points, form, stage.on_points.near)
     if unit >= SINGLE and unit * solution.condition > 1:
         # No digit is left, not even of relations that are exact: what is small says nothing.
@@ -597,15 +583,6 @@ def _bound_error_of_forms(state: State) -> float:
     error = SAFETY * unit * float(np.max(state.rounding[-1], initial=0.0))
     return min(error, bound_trusted_error(unit))
 
-
-def _check_finite(
-    source: SampleSource, contrast: SampleSource | None, points: Side, form: Form
-) -> None:
-    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
-        names = source.name if contrast is None else f"{source.name} or {contrast.name}"
-        raise ValueError(
-            f"{names} holds numbers too large to be squared; rescale the data before fitting"
-        )
 
 
 def _scale_nonvanishing(
