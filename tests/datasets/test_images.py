@@ -169,7 +169,9 @@ def test_damaged_files(tmp_path, content, message):
 
 
 def test_files_of_another_set(tmp_path):
-    with pytest.raises(ValueError, match=r"is not the file .* of Fashion-MNIST, or is damaged: the SHA-256"):
+    with pytest.raises(
+        ValueError, match=r"is not the file .* of Fashion-MNIST, or is damaged: the SHA-256"
+    ):
         load_fashion_mnist(folder=write(tmp_path))
 
 

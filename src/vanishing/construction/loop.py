@@ -584,7 +584,6 @@ def _bound_error_of_forms(state: State) -> float:
     return min(error, bound_trusted_error(unit))
 
 
-
 def _scale_nonvanishing(
     solution: Solution, which: BoolArray, limit: int | None
 ) -> tuple[FloatArray, int]:
