@@ -267,18 +267,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
-
-        Parameters
-        ----------
-        graph : Graph
-        x : Value
-            Of shape (n_samples, n_features).
-
-        Returns
-        -------
-        list of Output
-        """
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph."""
         from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
 
         bases = [ideal.basis_ for ideal in self.ideals_]

@@ -538,19 +538,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit as a part of a larger model, without warnings about this part alone.
-
-        Too few rows, undecided polynomials and a contrast inside the variety of X cause no warning
-        or error.
-
-        Parameters
-        ----------
-        X, contrast, sample_weight : as in ``fit``
-
-        Returns
-        -------
-        self
-        """
+        """Fit as a part of a larger model, without warnings and refusals of this part alone."""
         return self._fit(X, contrast, sample_weight, part=True)
 
     def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, part: bool) -> Self:
@@ -580,16 +568,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return self
 
     def adopt(self, found: Construction) -> Self:
-        """Take over polynomials that were constructed elsewhere, as if they were fitted.
-
-        Parameters
-        ----------
-        found : Construction
-
-        Returns
-        -------
-        self
-        """
+        """Take over polynomials that were constructed elsewhere, as if they were fitted."""
         self.n_features_in_ = found.basis.n_features
         self.basis_ = found.basis
         self.order_ideal_ = found.order_ideal
@@ -989,18 +968,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         )
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[GraphOutput]":
-        """Add the output of ``transform`` and the values of its polynomials to an ONNX graph.
-
-        Parameters
-        ----------
-        graph : Graph
-        x : Value
-            Of shape (n_samples, n_features).
-
-        Returns
-        -------
-        list of Output
-        """
+        """Add the output of ``transform`` and the values of its polynomials to an ONNX graph."""
         from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
 
         return transformer_outputs([self.basis_], self.output, graph, x)
@@ -1120,18 +1088,7 @@ class HasIdeal:
         raise NotImplementedError
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters.
-
-        Parameters
-        ----------
-        **params
-            Those of the constructor, and those of its ideal such as ``ideal__tol``. If ``ideal``
-            is None, the latter are set on a copy of the default.
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters, those of the ideal such as ``ideal__tol`` on a default if it is None."""
         nested = [name for name in params if name.startswith("ideal__")]
         if nested and params.get("ideal", self.ideal) is None:
             params = {"ideal": self._default_ideal()} | {
