@@ -7,7 +7,7 @@ joins O. Otherwise it is the leading term of a generator.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -211,8 +211,7 @@ class BorderState:
     shift: FloatArray  # rounding errors of F due to the origin of the variables
     residuals: FloatArray  # what fits on all smaller terms left of F
     leading: tuple[IntArray, ...] = ()  # per degree from 1, the leading terms
-    n_zeros: int = 0
-    n_coefficients: int = 0
+    coefficients: FloatArray = field(default_factory=lambda: np.zeros(0))  # of all generators
     n_rows: float = 0.0
 
     @classmethod
@@ -280,7 +279,7 @@ def construct_border_basis(
         np.concatenate(state.terms),
         np.concatenate([state.terms[0][:0], *state.leading]),
         construction.order,
-        state.n_zeros / state.n_coefficients if state.n_coefficients else 0.0,
+        float(np.sum(state.coefficients == 0) / max(1, len(state.coefficients))),
     )
     return Construction(state.basis, trace, reason, state.n_rows, found)
 
@@ -518,9 +517,9 @@ def _advance(
 ) -> BorderState:
     """Return the state after a degree."""
     n_border, n_before, n_lower = len(border.exponents), len(state.rms), len(state.places)
-    own = columns.rms[-n_border:], columns.shift[-n_border:]
+    rms, shift = columns.rms[-n_border:], columns.shift[-n_border:]
     kept = np.asarray(found.joined, dtype=np.intp)
-    residuals = columns.rms[-n_border:].copy()
+    residuals = rms.copy()
     residuals[kept] = np.diag(sequence.R)[n_lower:]
     places = np.arange(n_before, n_before + len(kept))
     if full and not state.basis.blocks:  # F_1 is all variables, in their order
@@ -531,13 +530,12 @@ def _advance(
         basis=PolynomialBasis(state.basis.n_features, (*state.basis.blocks, block)),
         terms=(*state.terms, border.exponents[found.joined]),
         places=np.append(state.places, places),
-        rms=np.append(state.rms, own[0][kept]),
-        shift=np.append(state.shift, own[1][kept]),
+        rms=np.append(state.rms, rms[kept]),
+        shift=np.append(state.shift, shift[kept]),
         residuals=np.append(state.residuals, residuals[kept]),
         leading=(*state.leading, border.exponents[numbers]),
-        n_zeros=state.n_zeros
-        + sum(int(np.sum(each.coefficients == 0)) for each in found.generators),
-        n_coefficients=state.n_coefficients
-        + sum(len(each.coefficients) for each in found.generators),
+        coefficients=np.concatenate(
+            [state.coefficients, *(g.coefficients for g in found.generators)]
+        ),
         n_rows=n_rows,
     )

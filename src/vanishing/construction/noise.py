@@ -425,7 +425,6 @@ ROWS_PER_UNKNOWN = 4
 MOST_UNKNOWNS, MOST_WORK = 400, 4e8
 
 
-
 def search_moments(
     source: SampleSource, max_degree: int, memory_budget: int
 ) -> tuple[Noise, Moments | None] | None:
