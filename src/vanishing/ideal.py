@@ -36,8 +36,8 @@ from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.loop import (
     Construction,
     DegreeTrace,
-    Settings,
     StopReason,
+    VcaSettings,
     construct,
     find_noise,
     measure_extents,
@@ -682,24 +682,19 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         self,
         points: SampleSource,
         contrast: SampleSource | None,
-        settings: Settings | BorderSettings,
+        settings: VcaSettings | BorderSettings,
         ranges: FloatArray | None = None,
     ) -> tuple[Construction, Noise | None]:
         """Run the construction, with the noise of X as its tolerance if that is to be found."""
-        bound, callback = self.max_degree, self.callback
         if isinstance(settings, BorderSettings):
-            found = construct_border_basis(
-                points, contrast, settings, max_degree=bound, callback=callback, ranges=ranges
-            )
+            found = construct_border_basis(points, contrast, settings, ranges)
             return self._with_generators(found), None
         noise, corrected = None, None
         if self.tol == "auto":
-            noise, moments = find_noise(points, bound, settings)
+            noise, moments = find_noise(points, settings)
             settings = replace(settings, tol=noise)
             corrected = None if moments is None else moments.source(points.name)
-        found = construct(
-            points, contrast, settings, max_degree=bound, callback=callback, corrected=corrected
-        )
+        found = construct(points, contrast, settings, corrected)
         if corrected is not None:
             found = replace(found, basis=measure_extents(found.basis, points, self.memory_budget))
         return self._with_generators(found), noise
@@ -716,28 +711,41 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             order_ideal = replace(order_ideal, leading_terms=order_ideal.leading_terms[kept])
         return replace(found, basis=found.basis.restrict(kept), order_ideal=order_ideal)
 
-    def _settings(self) -> Settings | BorderSettings:
+    def _settings(self) -> VcaSettings | BorderSettings:
         construction = resolve_construction(self.construction)
+        # Gram matrices that keep half of the digits are enough for border bases with a tolerance.
+        is_exact = construction is None or self.tol == 0
+        reduction = "tsqr" if self.reduction == "auto" and is_exact else self.reduction
+        shared: dict[str, Any] = {
+            "paper_norm": self.tol_norm == "euclidean",
+            "reduction": resolve_reduction(reduction),
+            "memory_budget": self.memory_budget,
+            "max_degree": self.max_degree,
+            "callback": self.callback,
+        }
         if construction is not None:
-            return self._border_settings(construction)
+            return BorderSettings(
+                construction=construction,
+                normalization=self._border_normalization(construction),
+                tol=float(self.tol),
+                **shared,
+            )
         if self.tol == "auto" and self.tol_norm == "euclidean":
             raise ValueError(
                 "tol='auto' finds the noise of a single value, which is a root mean square: choose "
                 "tol_norm='rms', or give tol as a number"
             )
         name = "gradient" if self.normalization is None else self.normalization
-        return Settings(
+        return VcaSettings(
             normalization=resolve_normalization(name),
             tol=self.tol if self.tol == "gap" else 0.0 if self.tol == "auto" else float(self.tol),
-            paper_norm=self.tol_norm == "euclidean",
             products=self.products,
             max_nonvanishing=self.max_nonvanishing,
-            reduction=self._reduction(checks=False),
-            memory_budget=self.memory_budget,
+            **shared,
         )
 
-    def _border_settings(self, construction: BorderConstruction) -> BorderSettings:
-        """Return the settings of a border basis; refuse what it does not use."""
+    def _border_normalization(self, construction: BorderConstruction) -> Normalization | None:
+        """Return the normalization of a border basis; refuse settings that it does not use."""
         name = type(construction).__name__
         unused = {
             "products": self.products != "independent",
@@ -761,19 +769,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
                 f"the {type(normalization).__name__} normalization measures coefficients on "
                 f"products, which {name} does not use: leave it out, or choose another one"
             )
-        return BorderSettings(
-            construction=construction,
-            normalization=normalization,
-            tol=float(self.tol),
-            paper_norm=self.tol_norm == "euclidean",
-            reduction=self._reduction(checks=self.tol > 0),
-            memory_budget=self.memory_budget,
-        )
-
-    def _reduction(self, *, checks: bool) -> Reduction:
-        """Return the reduction; "auto" tries Gram matrices if ``checks``."""
-        name = self.reduction
-        return resolve_reduction("tsqr" if name == "auto" and not checks else name)
+        return normalization
 
     @property
     def needs_contrast(self) -> bool:

@@ -21,12 +21,13 @@ from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_
 from vanishing.construction.loop import (
     Construction,
     DegreeTrace,
+    Settings,
     StopReason,
     allow_threads,
     run_degrees,
 )
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.passes import Pass, Reduction, find_ranges, resolve_choice
+from vanishing.construction.passes import Pass, find_ranges, resolve_choice
 from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
@@ -236,25 +237,19 @@ class BorderState:
         return border._replace(right=np.argmax(self.terms[1], axis=1)[border.right])
 
 
-@dataclass(frozen=True)
-class BorderSettings:
-    """How to grow a border basis; the same at every degree."""
+@dataclass(frozen=True, kw_only=True)
+class BorderSettings(Settings):
+    """How to grow a border basis."""
 
     construction: BorderConstruction
     normalization: Normalization | None  # None for leading coefficient 1
     tol: float
-    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
-    reduction: Reduction
-    memory_budget: int
 
 
 def construct_border_basis(
     source: SampleSource,
     contrast: SampleSource | None,
     settings: BorderSettings,
-    *,
-    max_degree: int | None,
-    callback: Callable[[DegreeTrace], object] | None = None,
     ranges: FloatArray | None = None,
 ) -> Construction:
     """Run ABM or OAVI; ``ranges`` are the least and largest values of columns, if known."""
@@ -274,7 +269,7 @@ def construct_border_basis(
             state, step = grow(state, border, source, contrast, settings, box)
         return step
 
-    trace, reason = run_degrees(take_step, max_degree, callback)
+    trace, reason = run_degrees(take_step, settings)
     found = OrderIdeal(
         np.concatenate(state.terms),
         np.concatenate([state.terms[0][:0], *state.leading]),

@@ -75,10 +75,7 @@ class Construction:
 def construct(
     source: SampleSource,
     contrast: SampleSource | None,
-    settings: "Settings",
-    *,
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None" = None,
+    settings: "VcaSettings",
     corrected: SampleSource | None = None,
 ) -> Construction:
     """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
@@ -102,26 +99,24 @@ def construct(
             state, step = grow(state, source, contrast, settings, corrected)
         return step if span is None else span.lift_trace(step)
 
-    trace, reason = run_degrees(take_step, max_degree, callback)
+    trace, reason = run_degrees(take_step, settings)
     basis = state.basis if span is None else span.lift(state.basis)
     return Construction(basis, trace, reason, state.n_rows)
 
 
 def run_degrees(
-    take_step: "Callable[[], DegreeTrace | StopReason]",
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None",
+    take_step: "Callable[[], DegreeTrace | StopReason]", settings: "Settings"
 ) -> "tuple[tuple[DegreeTrace, ...], StopReason]":
     """Take one degree after the other, as long as each leaves something nonvanishing."""
     trace: list[DegreeTrace] = []
     with one_thread():  # of BLAS; passes have threads of their own
-        while max_degree is None or len(trace) < max_degree:
+        while settings.max_degree is None or len(trace) < settings.max_degree:
             step = take_step()
             if isinstance(step, str):
                 return tuple(trace), step
             trace.append(step)
-            if callback is not None:
-                callback(step)
+            if settings.callback is not None:
+                settings.callback(step)
             if step.nonvanishing == 0:
                 return tuple(trace), "undecided" if step.undecided else "exhausted"
     return tuple(trace), "max_degree"
@@ -200,7 +195,7 @@ class Span:
 
 
 def find_span(
-    source: SampleSource, contrast: SampleSource | None, settings: "Settings"
+    source: SampleSource, contrast: SampleSource | None, settings: "VcaSettings"
 ) -> Span | None:
     """Find the span of the rows; None if they are many, or it is of no use."""
     normalization, n_features = settings.normalization, source.n_features
@@ -259,17 +254,25 @@ def _have_like_units(factor: FloatArray, error: FloatArray) -> bool:
 Tolerance = float | Literal["gap"] | Noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to grow a basis; the same at every degree."""
+    """How to grow a basis by any construction; the same at every degree."""
+
+    paper_norm: bool  # whether the tolerance bounds ‖g(X)‖
+    reduction: Reduction
+    memory_budget: int
+    max_degree: int | None
+    callback: "Callable[[DegreeTrace], object] | None"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VcaSettings(Settings):
+    """How to grow a basis by VCA."""
 
     normalization: Normalization
     tol: Tolerance
-    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     products: Products
     max_nonvanishing: int | None
-    reduction: Reduction
-    memory_budget: int
 
     def size_on_points(self, n_rows: float) -> float:
         """Return the root mean square of F on X: 1, unless sizes of products count in the paper."""
@@ -404,7 +407,7 @@ def grow(
     state: State,
     source: SampleSource,
     contrast: SampleSource | None,
-    settings: Settings,
+    settings: VcaSettings,
     corrected: SampleSource | None = None,
 ) -> tuple[State, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed."""
@@ -517,7 +520,7 @@ SINGLE = float(np.finfo(np.float32).eps)
 
 
 def _solve_degree(
-    stage: Stage, state: State, settings: Settings, *, corrected: bool = False
+    stage: Stage, state: State, settings: VcaSettings, *, corrected: bool = False
 ) -> Solved:
     """Solve the generalized problem of a degree, and decide which polynomials vanish."""
     projection, residual = stage.split
@@ -663,11 +666,9 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
 
-def find_noise(
-    source: SampleSource, max_degree: int | None, settings: Settings
-) -> tuple[Noise, Moments | None]:
+def find_noise(source: SampleSource, settings: VcaSettings) -> tuple[Noise, Moments | None]:
     """Find the noise of points without exact equations, and moments to be corrected."""
-    bound = UNBOUNDED if max_degree is None else max_degree
+    bound = UNBOUNDED if settings.max_degree is None else settings.max_degree
     lowest = None  # degree of the exact equations
     while (found := search_moments(source, bound, settings.memory_budget)) is None:
         rest = _take_out_exact(source, bound, settings)
@@ -680,13 +681,13 @@ def find_noise(
     if lowest is not None:
         level = 0.0 if np.isnan(noise.level) else noise.level
         noise = replace(noise, level=level, degree=min(lowest, noise.degree or bound))
-    elif max_degree is not None:
+    elif settings.max_degree is not None:
         return noise, moments
     return replace(noise, corrected=False, n_equations=None), None  # moments end at some degree
 
 
 def _take_out_exact(
-    source: SampleSource, bound: int, settings: Settings
+    source: SampleSource, bound: int, settings: VcaSettings
 ) -> tuple[SampleSource, int] | None:
     """Return points without what exact equations fix, and the lowest degree of such equations."""
     n_values = count_values(source, bound + 1)
@@ -694,7 +695,7 @@ def _take_out_exact(
         # A column with k values satisfies an equation of degree k of its own.
         axes, degree = np.eye(source.n_features)[:, n_values > bound], int(n_values.min())
     else:
-        first = construct(source, None, _find_all(settings), max_degree=1)
+        first = construct(source, None, _find_all(settings, 1))
         directions, degree = first.basis.blocks[0].nonvanishing, 1
         if not 0 < directions.shape[1] < source.n_features:
             return None
@@ -702,19 +703,26 @@ def _take_out_exact(
     return source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1]), degree
 
 
-def _find_all(settings: Settings) -> Settings:
+def _find_all(settings: VcaSettings, max_degree: int) -> VcaSettings:
     """Return the settings that give all extents as distances."""
-    return replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
+    return replace(
+        settings,
+        tol=0.0,
+        normalization=Gradient(),
+        max_nonvanishing=None,
+        max_degree=max_degree,
+        callback=None,
+    )
 
 
-def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
+def _search_extents(source: SampleSource, bound: int, settings: VcaSettings) -> Noise:
     """Find the noise of points by a construction, one degree above the bound if there are rows."""
     affine = factor_affine(source, settings.memory_budget)
     most = min(affine.n_rows / ROWS_PER_UNKNOWN, isqrt(BLOCK))  # a matrix is worked on at a time
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
-    trace = construct(source, None, _find_all(settings), max_degree=above).trace
+    trace = construct(source, None, _find_all(settings, above)).trace
     spectra = [step.spectrum for step in trace]
     exact = [step.degree for step in trace if step.vanishing]
     if exact:  # equations that are not exact beside some that are: nothing tells them from noise
