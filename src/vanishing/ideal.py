@@ -321,13 +321,15 @@ def list_interpolation(found: Construction, points: SampleSource) -> Iterator[Us
 # --- VanishingIdeal: the algorithm as a scikit-learn transformer ----------------------------------
 
 
-def evaluate_features(basis: PolynomialBasis, output: Output, points: Array) -> Array:
+def evaluate_features(bases: Sequence[PolynomialBasis], output: Output, points: Array) -> Array:
     """Return what ``transform`` returns for an array, and never a frame."""
+    xp = namespace(points)
     if output == "nonvanishing":
-        values = basis.evaluate(points, which="nonvanishing")[:, 1:]
+        parts = [basis.evaluate(points, which="nonvanishing")[:, 1:] for basis in bases]
     else:
-        values = basis.evaluate(points)
-    values = namespace(values).abs(values) if output == "abs" else values
+        parts = [basis.evaluate(points) for basis in bases]
+    values = parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
+    values = xp.abs(values) if output == "abs" else values
     return warn_of_overflow(values, "polynomials")
 
 
@@ -840,7 +842,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             refuse_other_columns(self, "output")
         points = check_new_points(self, X)
         # The basis alone: the function may travel to the workers of a cluster.
-        features = partial(evaluate_features, self.basis_, output)
+        features = partial(evaluate_features, [self.basis_], output)
         return (
             points.map_rows(features, self._degrees(output).size)
             if is_chunked(X)
