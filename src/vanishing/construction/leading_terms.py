@@ -169,9 +169,8 @@ class LeastExtent:
         n = self.n_terms
         self.images = np.zeros((len(sizes), capacity))  # tol K
         self.images[:, :n] = tol * solve_triangular(R, sizes.T, trans="T", check_finite=False).T
-        self.squares, self.root = np.zeros((2, capacity, capacity))
-        self.squares[:n, :n] = self.images[:, :n].T @ self.images[:, :n]
-        self.root[:n, :n] = _root(np.eye(n) - self.squares[:n, :n])
+        self.root = np.zeros((capacity, capacity))
+        self.root[:n, :n] = _root(np.eye(n) - self.images[:, :n].T @ self.images[:, :n])
 
     def vanishes(self, image: FloatArray) -> bool:
         """Say whether the least extent is at most ``tol`` with the polynomial of an image."""
@@ -187,9 +186,6 @@ class LeastExtent:
 
     def join(self) -> None:
         """Add the polynomial that ``vanishes`` was asked about to O."""
-        n = self.n_terms
-        products = self.images[:, : n + 1].T @ self.images[:, n]
-        self.squares[n, : n + 1] = self.squares[: n + 1, n] = products
         self.n_terms += 1
 
     def find(self) -> tuple[FloatArray, float]:
@@ -197,12 +193,8 @@ class LeastExtent:
         n = self.n_terms
         # The last image may be so large that its square overflows.
         unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
-        image = self.images[:, n] / unit
-        squares = np.empty((n + 1, n + 1))
-        squares[:n, :n] = self.squares[:n, :n] / unit / unit
-        squares[n, :n] = squares[:n, n] = self.images[:, :n].T @ image / unit
-        squares[n, n] = image @ image
-        values, vectors = eigh(squares, subset_by_index=[n, n], overwrite_a=True)
+        images = self.images[:, : n + 1] / unit
+        values, vectors = eigh(images.T @ images, subset_by_index=[n, n], overwrite_a=True)
         extent = float(self.tol / (unit * np.sqrt(values[0])))
         return vectors[:, 0] * extent, extent
 
