@@ -393,17 +393,16 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     coordinates = np.zeros(n_columns)
-    # What of the target and of all columns is orthogonal to the support, with the squares of the
-    # columns and their products with the target.
-    rest, columns = target.copy(), R.copy()
-    squares, products = np.einsum("ij,ij->j", R, R), target @ R
-    smallest = SQUARED_AWAY**2 * squares  # what is left of columns that depend on the support
+    rest, columns = target.copy(), R.copy()  # what of them is orthogonal to the support
+    # What is left of columns that depend on the support.
+    smallest = SQUARED_AWAY**2 * np.einsum("ij,ij->j", R, R)
     support: list[int] = []
     for n in range(n_columns + 1):
         yield SparseFit(
             float(np.sqrt(rest @ rest)), support, triangle[:n, :n], coordinates[:n], n_columns
         )
-        gains = products * products / np.maximum(squares, smallest)
+        squares = np.einsum("ij,ij->j", columns, columns)
+        gains = (rest @ columns) ** 2 / np.maximum(squares, smallest)
         gains[squares <= smallest] = -1.0
         chosen = int(gains.argmax()) if n < n_columns else 0
         if gains[chosen] < 0:
@@ -411,13 +410,9 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
         unit = columns[:, chosen] / np.sqrt(squares[chosen])
         basis[n] = unit
         triangle[: n + 1, n] = basis[: n + 1] @ R[:, chosen]
-        coordinates[n], explained = unit @ target, unit @ rest
-        shares = unit @ columns
-        columns -= unit[:, None] * shares
-        squares -= shares * shares
-        products -= explained * shares
-        rest -= explained * unit
-        squares[chosen] = 0.0
+        coordinates[n] = unit @ target
+        columns -= unit[:, None] * (unit @ columns)
+        rest -= (unit @ rest) * unit
         support = [*support, chosen]
 
 
