@@ -266,11 +266,8 @@ def solve_pair(points: Side, form: Side) -> Solution:
         # Two zeros may be mixed, with the errors of the larger one. Their rotation is fixed later,
         # and the smaller one would seem to be known to be nonzero.
         rotated, after = fix_rotation(found, extents, points, noise)
-        sizes, errors = (
-            np.concatenate(each)
-            for each in ((extents, after), (points.noise(found), points.noise(rotated)))
-        )
-        if np.any((sizes > errors) & (sizes <= resolution)):
+        both, sizes = np.hstack([found, rotated]), np.append(extents, after)
+        if np.any((sizes > points.noise(both)) & (sizes <= resolution)):
             found = _refine(found, unbounded, points, form)
     found = np.hstack([relations, found])
     found, extents = fix_rotation(found, points.norms(found), points, noise)
