@@ -22,6 +22,7 @@ from vanishing import (
     VanishingDetector,
     VanishingIdeal,
 )
+from vanishing.ideal import OverflowWarning
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -320,3 +321,11 @@ def test_pickle_holds_no_training_data():
         np.testing.assert_array_equal(pickle.loads(state).transform(X), features.transform(X))
         sizes.append(len(state))
     assert abs(sizes[0] - sizes[1]) < 500
+
+
+def test_rows_that_overflow_are_warned_of_once():
+    X, y = load_iris(return_X_y=True)
+    features = ClassVanishingFeatures().fit(X, y)
+    with pytest.warns(OverflowWarning, match="polynomials overflow on row 0") as caught:
+        features.transform(1e200 * X[:1])
+    assert len(caught) == 1

@@ -399,7 +399,7 @@ def test_precision_of_the_body():
         ({"ideal": VanishingIdeal(max_degree=1, tol=1e-9)}, "no polynomial vanishes .* raise tol"),
         (
             {"body": torch.nn.Unflatten(1, (1, 1))},
-            r"body must return tensors .* got \(200, 1, 1, 8",
+            r"body must return tensors .* got \(1, 1, 1, 8",
         ),
         ({"y": np.zeros(3)}, "X has 200 samples, but y has 3 labels"),
     ],

@@ -199,19 +199,32 @@ def measure(problem, has_same_threshold):
         threshold = [fitted.offset_] if has_same_threshold else []
         return [fitted.score_samples(problem.points), threshold]
     values = np.asarray(fitted.transform(problem.points), dtype=float)
-    if not isinstance(fitted, VanishingIdeal):
-        return [np.sort(np.abs(values), axis=1)]
+    if isinstance(fitted, VanishingIdeal):
+        return measure_ideal(fitted, values)
+    said, start = [], 0
+    for ideal in fitted.ideals_:
+        stop = start + len(ideal.extents_)
+        of_class = measure_ideal(ideal, values[:, start:stop])
+        if of_class is None:
+            return None
+        said += of_class
+        start = stop
+    return said
+
+
+def measure_ideal(ideal, values):
+    """Return what an ideal and the values of its equations say; None if undecided."""
     said = []
-    for trace in fitted.trace_:
+    for trace in ideal.trace_:
         spectrum = np.asarray(trace.spectrum)
         off = np.abs(spectrum / trace.tol - 1)
         if trace.undecided or trace.fragile or trace.margin < 1 + 1e-3 or (off < 1e-3).any():
             return None
         said.append(np.array([trace.vanishing, trace.nonvanishing, trace.candidates], dtype=float))
     # In units of the tolerance: extents of exact equations are rounding errors.
-    said.append(np.append(np.sort(fitted.extents_) / fitted.trace_[0].tol, 1.0))
-    # Equations of one degree are known up to rotations, so that their size is compared.
-    degrees = np.repeat([t.degree for t in fitted.trace_], [t.vanishing for t in fitted.trace_])
+    said.append(np.append(np.sort(ideal.extents_) / ideal.trace_[0].tol, 1.0))
+    # Equations of equal extents are known up to rotations, so that their size is compared.
+    degrees = ideal.basis_.degrees()
     for degree in np.unique(degrees):
         said.append(np.linalg.norm(values[:, degrees == degree], axis=1))
     return said

@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from vanishing.arrays.blocks import limit_jobs
-from vanishing.arrays.namespace import Array, namespace
 from vanishing.data.inputs import (
     N_JOBS,
     check_new_points,
@@ -230,13 +230,9 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         # Not their ``transform``, which gives frames where scikit-learn is told to: one without
-        # columns does not know its rows.
-        bases = [(ideal.basis_, ideal.output) for ideal in self.ideals_]
-
-        def features(rows: Array) -> Array:
-            values = [evaluate_features(basis, output, rows) for basis, output in bases]
-            return namespace(rows).concat(values, axis=1)
-
+        # columns does not know its rows. All ideals are copies of one, and return the same.
+        bases, output = [ideal.basis_ for ideal in self.ideals_], self.ideals_[0].output
+        features = partial(evaluate_features, bases, output)
         if is_chunked(X):
             return check_new_points(self, X).map_rows(features, len(self.get_feature_names_out()))
         return features(validate_table(self, X, reset=False))
@@ -267,18 +263,7 @@ class ClassVanishingFeatures(HasIdeal, Saveable, TransformerMixin, BaseEstimator
         return VanishingIdeal(max_degree=2, tol=0.3, normalization="contrastive")
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[Output]":
-        """Add the output of ``transform`` and the signed polynomials to an ONNX graph.
-
-        Parameters
-        ----------
-        graph : Graph
-        x : Value
-            Of shape (n_samples, n_features).
-
-        Returns
-        -------
-        list of Output
-        """
+        """Add the output of ``transform`` and the signed polynomials to an ONNX graph."""
         from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
 
         bases = [ideal.basis_ for ideal in self.ideals_]

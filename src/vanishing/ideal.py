@@ -1,7 +1,7 @@
 """VanishingIdeal: the algorithm as a scikit-learn transformer."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -36,8 +36,8 @@ from vanishing.construction.candidates import choose_candidates
 from vanishing.construction.loop import (
     Construction,
     DegreeTrace,
-    Settings,
     StopReason,
+    VcaSettings,
     construct,
     find_noise,
     measure_extents,
@@ -71,16 +71,6 @@ from vanishing.saving import Saveable
 if TYPE_CHECKING:
     from vanishing.equations.onnx import Graph, Value
     from vanishing.equations.onnx import Output as GraphOutput
-
-__all__ = [
-    "FragileWarning",
-    "InterpolationWarning",
-    "NothingVanishesWarning",
-    "OverflowWarning",
-    "UndecidedWarning",
-    "VanishingIdeal",
-    "vca",
-]
 
 #: What ``transform`` returns.
 Output = Literal["abs", "signed", "nonvanishing"]
@@ -216,8 +206,8 @@ def check_discriminates(
         )
 
 
-def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
-    """Warn if X was standardized, but the contrast was not.
+def list_raw_contrast(points: SampleSource, contrast: SampleSource | None) -> Iterator[UserWarning]:
+    """Yield whether X was standardized, but the contrast was not.
 
     Neither location nor scale of a contrast can tell: other classes may be far from X in the
     coordinates of X, and near it in others. Two facts together can. If all columns of X have mean 0
@@ -235,15 +225,13 @@ def warn_of_raw_contrast(points: SampleSource, contrast: SampleSource) -> None:
     )
     in_full = last_digits(rows) == 0
     if in_full.any() and np.ptp(others[:, in_full], axis=0).all() and last_digits(others).all():
-        warnings.warn(
+        yield UserWarning(
             "X is standardized (all columns have mean 0 and variance 1), but the contrast seems "
             f"not to be: its numbers have a few decimals only, such as {others[0, in_full][0]:g}. "
             "Both must be in the same coordinates: transform the contrast as X was. A pipeline "
             "does it if it is Pipeline(steps, transform_input=['contrast']), fitted by "
             "fit(X, contrast=Y), with sklearn.set_config(enable_metadata_routing=True) and "
-            "VanishingIdeal(...).set_fit_request(contrast=True) as a step",
-            UserWarning,
-            stacklevel=4,
+            "VanishingIdeal(...).set_fit_request(contrast=True) as a step"
         )
 
 
@@ -266,29 +254,23 @@ def write_counts(trace: tuple[DegreeTrace, ...], field: str, word: str = "of") -
     return ", ".join(f"{number} {word} degree {degree}" for number, degree in counts if number)
 
 
-def warn_of_undecided(found: Construction) -> None:
-    """Warn of polynomials for which rounding errors do not let the construction decide."""
-    if counts := write_counts(found.trace, "undecided"):
+def list_doubts(found: Construction, reduction: Reduction) -> Iterator[UserWarning]:
+    """Yield what rounding errors make doubtful."""
+    undecided = write_counts(found.trace, "undecided")
+    if undecided:
         stopped = "; the fit stopped there" if found.stop_reason == "undecided" else ""
-        warnings.warn(
-            f"rounding errors hide whether some polynomials vanish ({counts}): they count neither "
-            f"as equations nor as nonvanishing{stopped}. Center and scale the columns of X, lower "
-            "max_degree, use more distinct contrast points, or set tol above the rounding errors",
-            UndecidedWarning,
-            stacklevel=4,
+        yield UndecidedWarning(
+            f"rounding errors hide whether some polynomials vanish ({undecided}): they count "
+            f"neither as equations nor as nonvanishing{stopped}. Center and scale the columns of "
+            "X, lower max_degree, use more distinct contrast points, or set tol above the rounding "
+            "errors"
         )
-
-
-def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
-    """Warn of extents at the tolerance and of ranks that rounding errors may change."""
-    if counts := write_counts(found.trace, "fragile"):
-        warnings.warn(
-            f"the extents of some polynomials ({counts}) are equal to the tolerance up to rounding "
-            "errors: on another machine the decisions, and with them all higher degrees, may be "
-            "different. Set tol between two extents (trace_[i].spectrum), or use double precision "
-            "and reduction='tsqr'",
-            FragileWarning,
-            stacklevel=4,
+    if fragile := write_counts(found.trace, "fragile"):
+        yield FragileWarning(
+            f"the extents of some polynomials ({fragile}) are equal to the tolerance up to "
+            "rounding errors: on another machine the decisions, and with them all higher degrees, "
+            "may be different. Set tol between two extents (trace_[i].spectrum), or use double "
+            "precision and reduction='tsqr'"
         )
     # Pivots should be a third of the bits of safety away from the bound on rounding errors. By QR
     # the bound is far above the errors that occur: zeros should be twice as many bits below.
@@ -297,63 +279,57 @@ def warn_of_fragile(found: Construction, reduction: Reduction) -> None:
     ranks = [
         step for step in found.trace if step.rank_accepted < above or below * step.rank_rejected > 1
     ]
-    # Undecided polynomials are near rounding errors, too, and there is a warning of them.
-    if ranks and not any(step.undecided for step in found.trace):
+    if ranks and not undecided:  # which is near rounding errors, too
         margins = ", ".join(f"{step.rank_margin:.1f} at degree {step.degree}" for step in ranks)
-        warnings.warn(
+        yield FragileWarning(
             "rounding errors nearly decide whether some polynomials depend on others "
             f"(trace_[i].rank_margin is {margins}): on another machine the ranks, and with them "
             "all higher degrees, may be different. Leave out columns that nearly depend on "
             "others, center and scale the columns, lower max_degree, or use double precision and "
-            "reduction='tsqr'",
-            FragileWarning,
-            stacklevel=4,
+            "reduction='tsqr'"
         )
 
 
-def warn_of_left_out(found: Construction, memory_budget: int, stacklevel: int) -> None:
-    """Warn of products that the memory budget left out."""
+def list_left_out(found: Construction, memory_budget: int) -> Iterator[UserWarning]:
+    """Yield which products the memory budget left out."""
     if counts := write_counts(found.trace, "left_out", "at"):
-        warnings.warn(
+        yield UserWarning(
             f"the memory budget of {format_bytes(memory_budget)} left out products of the "
             f"nonvanishing polynomials of smallest extent ({counts}); raise memory_budget, or set "
-            "max_nonvanishing to choose the cap yourself",
-            UserWarning,
-            stacklevel=stacklevel,
+            "max_nonvanishing to choose the cap yourself"
         )
 
 
-def warn_of_interpolation(found: Construction, points: SampleSource) -> None:
-    """Warn if there are so few rows that equations hold within the tolerance on any data."""
+def list_interpolation(found: Construction, points: SampleSource) -> Iterator[UserWarning]:
+    """Yield whether there are so few rows that equations hold within the tolerance on any data."""
     # A large weight does not turn one row into several.
     n_rows = points.n_weighted if points.weighted else found.n_rows
-    for step in found.trace:
-        if step.vanishing and step.rank >= n_rows:
-            stopped = ""
-            if found.stop_reason == "interpolated":
-                stopped = f"the fit stopped at degree {len(found.trace)} for that reason; "
-            warnings.warn(
-                f"at degree {step.degree} equations are sought among {step.candidates} "
-                f"products, but X has only {n_rows:g} rows: some are found for any data, and they "
-                f"may not hold on other rows; {stopped}fit more rows, reduce the number of "
-                "features (for instance by PCA), lower max_degree, or set tol=0 if the points are "
-                "exact",
-                InterpolationWarning,
-                stacklevel=4,
-            )
-            return
+    step = next((step for step in found.trace if step.vanishing and step.rank >= n_rows), None)
+    if step is None:
+        return
+    stopped = ""
+    if found.stop_reason == "interpolated":
+        stopped = f"the fit stopped at degree {len(found.trace)} for that reason; "
+    yield InterpolationWarning(
+        f"at degree {step.degree} equations are sought among {step.candidates} products, but X has "
+        f"only {n_rows:g} rows: some are found for any data, and they may not hold on other rows; "
+        f"{stopped}fit more rows, reduce the number of features (for instance by PCA), lower "
+        "max_degree, or set tol=0 if the points are exact"
+    )
 
 
 # --- VanishingIdeal: the algorithm as a scikit-learn transformer ----------------------------------
 
 
-def evaluate_features(basis: PolynomialBasis, output: Output, points: Array) -> Array:
+def evaluate_features(bases: Sequence[PolynomialBasis], output: Output, points: Array) -> Array:
     """Return what ``transform`` returns for an array, and never a frame."""
+    xp = namespace(points)
     if output == "nonvanishing":
-        values = basis.evaluate(points, which="nonvanishing")[:, 1:]
+        parts = [basis.evaluate(points, which="nonvanishing")[:, 1:] for basis in bases]
     else:
-        values = basis.evaluate(points)
-    values = namespace(values).abs(values) if output == "abs" else values
+        parts = [basis.evaluate(points) for basis in bases]
+    values = parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
+    values = xp.abs(values) if output == "abs" else values
     return warn_of_overflow(values, "polynomials")
 
 
@@ -564,19 +540,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         return self._fit(X, contrast, sample_weight, part=False)
 
     def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit as a part of a larger model, without warnings about this part alone.
-
-        Too few rows, undecided polynomials and a contrast inside the variety of X cause no warning
-        or error.
-
-        Parameters
-        ----------
-        X, contrast, sample_weight : as in ``fit``
-
-        Returns
-        -------
-        self
-        """
+        """Fit as a part of a larger model, without warnings and refusals of this part alone."""
         return self._fit(X, contrast, sample_weight, part=True)
 
     def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, part: bool) -> Self:
@@ -586,8 +550,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         fitted = copy(self)  # a fit that fails leaves the estimator as it was
         points = add_weights(check_training_source(fitted, X), sample_weight)
         other = None if contrast is None else check_contrast_source(fitted, contrast)
-        if other is not None and not part:
-            warn_of_raw_contrast(points, other)
+        doubts = [] if part else [*list_raw_contrast(points, other)]
         if self.robust:
             fitted.inlier_mask_, points = leave_out_outliers(points, self.max_degree)
         found, fitted.noise_ = self._construct(points, other, settings)
@@ -597,26 +560,17 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
                     found.basis, found.trace, found.order_ideal, settings.memory_budget
                 )
             if self.tol != 0:  # which is exact algebra on purpose
-                warn_of_interpolation(found, points)
-            warn_of_undecided(found)
-            warn_of_fragile(found, settings.reduction)
-        warn_of_left_out(found, settings.memory_budget, stacklevel=4)
+                doubts += list_interpolation(found, points)
+            doubts += list_doubts(found, settings.reduction)
+        for warning in [*doubts, *list_left_out(found, settings.memory_budget)]:
+            warnings.warn(warning, stacklevel=3)
         fitted.__dict__.pop("_seen", None)
         fitted.adopt(found)
         take_over(self, fitted)
         return self
 
     def adopt(self, found: Construction) -> Self:
-        """Take over polynomials that were constructed elsewhere, as if they were fitted.
-
-        Parameters
-        ----------
-        found : Construction
-
-        Returns
-        -------
-        self
-        """
+        """Take over polynomials that were constructed elsewhere, as if they were fitted."""
         self.n_features_in_ = found.basis.n_features
         self.basis_ = found.basis
         self.order_ideal_ = found.order_ideal
@@ -685,7 +639,8 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             on_contrast = seen.contrast.source("contrast")
         # More rows are to come: too few of them, or a contrast that is too near, are not reported.
         found, _ = self._construct(seen.points.source("X"), on_contrast, settings, seen.ranges)
-        warn_of_left_out(found, settings.memory_budget, stacklevel=3)
+        for warning in list_left_out(found, settings.memory_budget):
+            warnings.warn(warning, stacklevel=2)
         fitted.__dict__["_seen"] = seen
         fitted.adopt(found)
         take_over(self, fitted)
@@ -729,24 +684,19 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         self,
         points: SampleSource,
         contrast: SampleSource | None,
-        settings: Settings | BorderSettings,
+        settings: VcaSettings | BorderSettings,
         ranges: FloatArray | None = None,
     ) -> tuple[Construction, Noise | None]:
         """Run the construction, with the noise of X as its tolerance if that is to be found."""
-        bound, callback = self.max_degree, self.callback
         if isinstance(settings, BorderSettings):
-            found = construct_border_basis(
-                points, contrast, settings, max_degree=bound, callback=callback, ranges=ranges
-            )
+            found = construct_border_basis(points, contrast, settings, ranges)
             return self._with_generators(found), None
         noise, corrected = None, None
         if self.tol == "auto":
-            noise, moments = find_noise(points, bound, settings)
+            noise, moments = find_noise(points, settings)
             settings = replace(settings, tol=noise)
             corrected = None if moments is None else moments.source(points.name)
-        found = construct(
-            points, contrast, settings, max_degree=bound, callback=callback, corrected=corrected
-        )
+        found = construct(points, contrast, settings, corrected)
         if corrected is not None:
             found = replace(found, basis=measure_extents(found.basis, points, self.memory_budget))
         return self._with_generators(found), noise
@@ -763,28 +713,41 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             order_ideal = replace(order_ideal, leading_terms=order_ideal.leading_terms[kept])
         return replace(found, basis=found.basis.restrict(kept), order_ideal=order_ideal)
 
-    def _settings(self) -> Settings | BorderSettings:
+    def _settings(self) -> VcaSettings | BorderSettings:
         construction = resolve_construction(self.construction)
+        # Gram matrices that keep half of the digits are enough for border bases with a tolerance.
+        is_exact = construction is None or self.tol == 0
+        reduction = "tsqr" if self.reduction == "auto" and is_exact else self.reduction
+        shared: dict[str, Any] = {
+            "paper_norm": self.tol_norm == "euclidean",
+            "reduction": resolve_reduction(reduction),
+            "memory_budget": self.memory_budget,
+            "max_degree": self.max_degree,
+            "callback": self.callback,
+        }
         if construction is not None:
-            return self._border_settings(construction)
+            return BorderSettings(
+                construction=construction,
+                normalization=self._border_normalization(construction),
+                tol=float(self.tol),
+                **shared,
+            )
         if self.tol == "auto" and self.tol_norm == "euclidean":
             raise ValueError(
                 "tol='auto' finds the noise of a single value, which is a root mean square: choose "
                 "tol_norm='rms', or give tol as a number"
             )
         name = "gradient" if self.normalization is None else self.normalization
-        return Settings(
+        return VcaSettings(
             normalization=resolve_normalization(name),
             tol=self.tol if self.tol == "gap" else 0.0 if self.tol == "auto" else float(self.tol),
-            paper_norm=self.tol_norm == "euclidean",
             products=self.products,
             max_nonvanishing=self.max_nonvanishing,
-            reduction=self._reduction(checks=False),
-            memory_budget=self.memory_budget,
+            **shared,
         )
 
-    def _border_settings(self, construction: BorderConstruction) -> BorderSettings:
-        """Return the settings of a border basis; refuse what it does not use."""
+    def _border_normalization(self, construction: BorderConstruction) -> Normalization | None:
+        """Return the normalization of a border basis; refuse settings that it does not use."""
         name = type(construction).__name__
         unused = {
             "products": self.products != "independent",
@@ -808,19 +771,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
                 f"the {type(normalization).__name__} normalization measures coefficients on "
                 f"products, which {name} does not use: leave it out, or choose another one"
             )
-        return BorderSettings(
-            construction=construction,
-            normalization=normalization,
-            tol=float(self.tol),
-            paper_norm=self.tol_norm == "euclidean",
-            reduction=self._reduction(checks=self.tol > 0),
-            memory_budget=self.memory_budget,
-        )
-
-    def _reduction(self, *, checks: bool) -> Reduction:
-        """Return the reduction; "auto" tries Gram matrices if ``checks``."""
-        name = self.reduction
-        return resolve_reduction("tsqr" if name == "auto" and not checks else name)
+        return normalization
 
     @property
     def needs_contrast(self) -> bool:
@@ -891,7 +842,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
             refuse_other_columns(self, "output")
         points = check_new_points(self, X)
         # The basis alone: the function may travel to the workers of a cluster.
-        features = partial(evaluate_features, self.basis_, output)
+        features = partial(evaluate_features, [self.basis_], output)
         return (
             points.map_rows(features, self._degrees(output).size)
             if is_chunked(X)
@@ -1015,18 +966,7 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         )
 
     def onnx_outputs(self, graph: "Graph", x: "Value") -> "list[GraphOutput]":
-        """Add the output of ``transform`` and the values of its polynomials to an ONNX graph.
-
-        Parameters
-        ----------
-        graph : Graph
-        x : Value
-            Of shape (n_samples, n_features).
-
-        Returns
-        -------
-        list of Output
-        """
+        """Add the output of ``transform`` and the values of its polynomials to an ONNX graph."""
         from vanishing.equations.onnx import transformer_outputs  # a fit needs none of it
 
         return transformer_outputs([self.basis_], self.output, graph, x)
@@ -1146,18 +1086,7 @@ class HasIdeal:
         raise NotImplementedError
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters.
-
-        Parameters
-        ----------
-        **params
-            Those of the constructor, and those of its ideal such as ``ideal__tol``. If ``ideal``
-            is None, the latter are set on a copy of the default.
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters, those of the ideal such as ``ideal__tol`` on a default if it is None."""
         nested = [name for name in params if name.startswith("ideal__")]
         if nested and params.get("ideal", self.ideal) is None:
             params = {"ideal": self._default_ideal()} | {

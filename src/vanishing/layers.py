@@ -423,7 +423,7 @@ def cut_network(
         check_whole("max_polynomials", max_polynomials)
     check_real("C", C, zero=False)
     check_whole("random_state", random_state, 0)
-    parts = {"body": body, "pool": _Pool(pool), "flatten": torch.nn.Flatten()}
+    parts = {"body": body, "pool": _make_pool(body, X, pool), "flatten": torch.nn.Flatten()}
     latent = _latent_vectors(torch.nn.Sequential(OrderedDict(parts)), X, batch_size)
     reduce = _fit_reduction(latent, n_components, random_state)
     reduced = reduce.transform(latent).astype(np.float64)
@@ -448,30 +448,6 @@ def cut_network(
     return whole.eval()
 
 
-class _Pool(torch.nn.Module):  # type: ignore[name-defined]
-    """Average images to a few pixels; vectors stay as they are."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.size = size
-
-    def forward(self, latent: Array) -> Array:
-        """Return a tensor of the same number of axes."""
-        if latent.ndim not in (2, 4):
-            raise ValueError(
-                "the body must return tensors of shape (batch_size, n_channels) or (batch_size, "
-                f"n_channels, height, width), got {tuple(latent.shape)}; add a layer to the body "
-                "that flattens or pools the other axes"
-            )
-        if latent.ndim == 2:
-            return latent
-        return torch.nn.functional.adaptive_avg_pool2d(latent, self.size)
-
-    def extra_repr(self) -> str:
-        """Return the size."""
-        return str(self.size)
-
-
 class _Append(torch.nn.Module):  # type: ignore[name-defined]
     """The input, and after it the values of a layer."""
 
@@ -482,6 +458,18 @@ class _Append(torch.nn.Module):  # type: ignore[name-defined]
     def forward(self, x: Array) -> Array:
         """Return a tensor of shape (..., in_features + out_features)."""
         return torch.cat([x, self.layer(x)], dim=-1)
+
+
+def _make_pool(body: Any, X: Any, size: int) -> Any:
+    """Return the layer that averages images to a few pixels; vectors stay as they are."""
+    shape = _latent_vectors(body, X[:1], 1).shape
+    if len(shape) not in (2, 4):
+        raise ValueError(
+            "the body must return tensors of shape (batch_size, n_channels) or (batch_size, "
+            f"n_channels, height, width), got {shape} for one sample; add a layer to the body that "
+            "flattens or pools the other axes"
+        )
+    return torch.nn.AdaptiveAvgPool2d(size) if len(shape) == 4 else torch.nn.Identity()
 
 
 def _latent_vectors(first: Any, X: Any, batch_size: int) -> FloatArray:

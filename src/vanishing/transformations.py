@@ -330,24 +330,17 @@ class ImageTransformations(Transformations):
 
     def for_width(self, n_features: int) -> tuple[Transformation, ...]:
         """Return the single transformations of flattened images."""
-        n_pixels = prod(self.image_shape)
+        n_pixels, side = prod(self.image_shape), isqrt(n_features)
         if n_pixels != n_features:
+            guess = f", for instance {(side, side)}" if side * side == n_features else ""
             raise ValueError(
                 f"image shape {self.image_shape} has {n_pixels} "
                 f"{'pixels' if len(self.image_shape) == 2 else 'pixel values'}, the data has "
-                f"{n_features} columns; {_remedy(n_features)}"
+                f"{n_features} columns; pass the image_shape of the rows{guess}, and raw images: a "
+                "reduction of dimension has to come after the transformations"
             )
         pixels = np.arange(n_pixels, dtype=np.intp).reshape(self.image_shape)
         return distinct(Gather(name, image.reshape(-1)) for name, image in self.moved(pixels))
-
-
-def _remedy(n_features: int) -> str:
-    side = isqrt(n_features)
-    guess = f", for instance {(side, side)}" if side * side == n_features else ""
-    return (
-        f"pass the image_shape of the rows{guess}, and raw images: a reduction of dimension has to "
-        "come after the transformations"
-    )
 
 
 @dataclass(frozen=True)

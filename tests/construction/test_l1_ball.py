@@ -57,28 +57,15 @@ def best_in_ball(R, target, radius):
 
 @pytest.mark.parametrize("radius", [0.05, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_fits_in_the_ball_reach_a_bound_if_any_does(seed, radius):
+def test_no_fit_in_the_ball_is_better(seed, radius):
     R, target = problem(seed=seed)
     best = best_in_ball(R, target, radius)
-    for bound in (best * (1 + 1e-6), 1.1 * best, 2 * best):
-        found = fit_in_ball(R, target, radius, bound=bound)
-        assert np.abs(found).sum() <= radius * (1 + 1e-12)
-        assert np.linalg.norm(R @ found - target) <= bound
-    missed = fit_in_ball(R, target, radius, bound=0.99 * best)
-    assert np.linalg.norm(R @ missed - target) > 0.99 * best
+    found = fit_in_ball(R, target, radius)
+    assert np.abs(found).sum() <= radius * (1 + 1e-12)
+    assert np.linalg.norm(R @ found - target) <= best * (1 + 1e-9)
 
 
 def test_a_large_ball_holds_the_least_squares_fit():
     R, target = problem()
-    found = fit_in_ball(R, target, 100.0, bound=1e-6)
-    np.testing.assert_allclose(R @ found, target, atol=1e-6)
-
-
-@pytest.mark.parametrize("radius", [0.05, 0.3, 1.0])
-def test_what_no_coefficients_explain_counts(radius):
-    R, target = problem()
-    best = best_in_ball(R, target, radius)
-    rest = 0.5 * best
-    bound = 1.05 * np.hypot(best, rest)
-    found = fit_in_ball(R, target, radius, bound=bound, residual=rest)
-    assert np.hypot(np.linalg.norm(R @ found - target), rest) <= bound
+    found = fit_in_ball(R, target, 100.0)
+    np.testing.assert_allclose(R @ found, target, atol=1e-9)

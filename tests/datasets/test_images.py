@@ -140,22 +140,18 @@ GOOD = CONTENTS[TRAIN_IMAGES]
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not an IDX file"),
-        (b"<!DOCTYPE html>", "not an IDX file: it starts with b'<!DO'"),
-        (b"\x00\x00\x0d" + GOOD[3:], "IDX type 0x0d"),
-        (GOOD[:10], "ends after 10 bytes, within its header of 16 bytes"),
-        (GOOD[:-1], "cut off: its header promises 6 × 4 × 5 = 120 bytes of entries, and 119"),
-        (GOOD + b"\x00", "too long"),
+        (b"", "is not the file .* or is damaged"),
+        (b"<!DOCTYPE html>", "is not the file .* or is damaged"),
+        (GOOD[:10], "SHA-256 of its 10 bytes"),
+        (GOOD + b"\x00", "is not the file .* or is damaged"),
         (gzip.compress(GOOD)[:-9], "damaged or incomplete gzip"),
         (gzip.compress(GOOD)[:-8] + bytes(8), "damaged or incomplete gzip"),
-        (gzip.compress(GOOD[:-1]), "cut off"),
+        (gzip.compress(GOOD[:-1]), f"SHA-256 of its {len(GOOD) - 1} bytes"),
         (GOOD[:-1] + bytes([GOOD[-1] ^ 1]), "is not the file train-images-idx3-ubyte of MNIST"),
     ],
     ids=[
         "empty",
         "web page",
-        "type",
-        "header cut off",
         "cut off",
         "too long",
         "gzip cut off",
@@ -173,7 +169,9 @@ def test_damaged_files(tmp_path, content, message):
 
 
 def test_files_of_another_set(tmp_path):
-    with pytest.raises(ValueError, match=r"is not the file .* of Fashion-MNIST: the SHA-256"):
+    with pytest.raises(
+        ValueError, match=r"is not the file .* of Fashion-MNIST, or is damaged: the SHA-256"
+    ):
         load_fashion_mnist(folder=write(tmp_path))
 
 

@@ -100,7 +100,9 @@ class ScaledEquations:
         self.basis = basis
         scale = np.sqrt(np.mean(np.sum(basis.jacobian(points) ** 2, axis=2), axis=0))
         self.scale = np.where(scale > 0, scale, 1.0)
-        self.size = size_about_center(basis, points)
+        # At degree 1 the candidates are the variables, and their projection on 1 is the mean.
+        away = points - basis.blocks[0].projection[0]
+        self.size = float(np.sqrt(np.mean(np.sum(away**2, axis=1)))) or 1.0
 
     def values(self, y: FloatArray) -> FloatArray:
         """Return g at each point."""
@@ -128,13 +130,6 @@ class ScaledEquations:
         largest = np.maximum(singular.max(axis=1, initial=0.0), 1.0)
         negligible = max(SAME, OUTLYING * noise)
         return np.asarray(np.sum(singular > negligible * largest[:, None], axis=1))
-
-
-def size_about_center(basis: PolynomialBasis, points: FloatArray) -> float:
-    """Return the root mean square distance of points from the center of the fit; 1 instead of 0."""
-    # At degree 1 the candidates are the variables, and their projection on the constant the mean.
-    center = basis.blocks[0].projection[0]
-    return float(np.sqrt(np.mean(np.sum((points - center) ** 2, axis=1)))) or 1.0
 
 
 def first_order_distances(

@@ -7,7 +7,7 @@ joins O. Otherwise it is the leading term of a generator.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,12 +21,13 @@ from vanishing.construction.leading_terms import Columns, Found, Sequence, sort_
 from vanishing.construction.loop import (
     Construction,
     DegreeTrace,
+    Settings,
     StopReason,
     allow_threads,
     run_degrees,
 )
 from vanishing.construction.normalizations import Normalization
-from vanishing.construction.passes import Pass, Reduction, find_ranges, resolve_choice
+from vanishing.construction.passes import Pass, find_ranges, resolve_choice
 from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
@@ -211,8 +212,7 @@ class BorderState:
     shift: FloatArray  # rounding errors of F due to the origin of the variables
     residuals: FloatArray  # what fits on all smaller terms left of F
     leading: tuple[IntArray, ...] = ()  # per degree from 1, the leading terms
-    n_zeros: int = 0
-    n_coefficients: int = 0
+    coefficients: FloatArray = field(default_factory=lambda: np.zeros(0))  # of all generators
     n_rows: float = 0.0
 
     @classmethod
@@ -237,25 +237,19 @@ class BorderState:
         return border._replace(right=np.argmax(self.terms[1], axis=1)[border.right])
 
 
-@dataclass(frozen=True)
-class BorderSettings:
-    """How to grow a border basis; the same at every degree."""
+@dataclass(frozen=True, kw_only=True)
+class BorderSettings(Settings):
+    """How to grow a border basis."""
 
     construction: BorderConstruction
     normalization: Normalization | None  # None for leading coefficient 1
     tol: float
-    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
-    reduction: Reduction
-    memory_budget: int
 
 
 def construct_border_basis(
     source: SampleSource,
     contrast: SampleSource | None,
     settings: BorderSettings,
-    *,
-    max_degree: int | None,
-    callback: Callable[[DegreeTrace], object] | None = None,
     ranges: FloatArray | None = None,
 ) -> Construction:
     """Run ABM or OAVI; ``ranges`` are the least and largest values of columns, if known."""
@@ -275,12 +269,12 @@ def construct_border_basis(
             state, step = grow(state, border, source, contrast, settings, box)
         return step
 
-    trace, reason = run_degrees(take_step, max_degree, callback)
+    trace, reason = run_degrees(take_step, settings)
     found = OrderIdeal(
         np.concatenate(state.terms),
         np.concatenate([state.terms[0][:0], *state.leading]),
         construction.order,
-        state.n_zeros / state.n_coefficients if state.n_coefficients else 0.0,
+        float(np.sum(state.coefficients == 0) / max(1, len(state.coefficients))),
     )
     return Construction(state.basis, trace, reason, state.n_rows, found)
 
@@ -518,9 +512,9 @@ def _advance(
 ) -> BorderState:
     """Return the state after a degree."""
     n_border, n_before, n_lower = len(border.exponents), len(state.rms), len(state.places)
-    own = columns.rms[-n_border:], columns.shift[-n_border:]
+    rms, shift = columns.rms[-n_border:], columns.shift[-n_border:]
     kept = np.asarray(found.joined, dtype=np.intp)
-    residuals = columns.rms[-n_border:].copy()
+    residuals = rms.copy()
     residuals[kept] = np.diag(sequence.R)[n_lower:]
     places = np.arange(n_before, n_before + len(kept))
     if full and not state.basis.blocks:  # F_1 is all variables, in their order
@@ -531,13 +525,12 @@ def _advance(
         basis=PolynomialBasis(state.basis.n_features, (*state.basis.blocks, block)),
         terms=(*state.terms, border.exponents[found.joined]),
         places=np.append(state.places, places),
-        rms=np.append(state.rms, own[0][kept]),
-        shift=np.append(state.shift, own[1][kept]),
+        rms=np.append(state.rms, rms[kept]),
+        shift=np.append(state.shift, shift[kept]),
         residuals=np.append(state.residuals, residuals[kept]),
         leading=(*state.leading, border.exponents[numbers]),
-        n_zeros=state.n_zeros
-        + sum(int(np.sum(each.coefficients == 0)) for each in found.generators),
-        n_coefficients=state.n_coefficients
-        + sum(len(each.coefficients) for each in found.generators),
+        coefficients=np.concatenate(
+            [state.coefficients, *(g.coefficients for g in found.generators)]
+        ),
         n_rows=n_rows,
     )

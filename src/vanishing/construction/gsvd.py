@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, lapack, qr, solve_triangular, svd
+from scipy.linalg import lapack, qr, solve_triangular, svd
 
 from vanishing.arrays.kernels import MANY_COLUMNS, norms, solve_upper, triangular_factor
 from vanishing.arrays.namespace import (
@@ -78,8 +78,7 @@ class RankMargin(NamedTuple):
         return RankMargin(min(self.accepted, other.accepted), max(self.rejected, other.rejected))
 
 
-#: Where no rank was in question.
-NO_DECISION = RankMargin()
+NO_DECISION = RankMargin()  # no rank was in question
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +210,7 @@ class _Scaling:
         There a vector of size 1 under the form has length weight_b, and its part on X,
         weight_a ‖A v‖, has an error of eps times that.
         """
-        return SAFETY * EPS * float(_inverse(np.float64(self.weight_a)) * self.weight_b)
+        return SAFETY * EPS * float(_inverse(self.weight_a) * self.weight_b)
 
 
 def solve_pair(points: Side, form: Side) -> Solution:
@@ -267,11 +266,8 @@ def solve_pair(points: Side, form: Side) -> Solution:
         # Two zeros may be mixed, with the errors of the larger one. Their rotation is fixed later,
         # and the smaller one would seem to be known to be nonzero.
         rotated, after = fix_rotation(found, extents, points, noise)
-        sizes, errors = (
-            np.concatenate(each)
-            for each in ((extents, after), (points.noise(found), points.noise(rotated)))
-        )
-        if np.any((sizes > errors) & (sizes <= resolution)):
+        both, sizes = np.hstack([found, rotated]), np.append(extents, after)
+        if np.any((sizes > points.noise(both)) & (sizes <= resolution)):
             found = _refine(found, unbounded, points, form)
     found = np.hstack([relations, found])
     found, extents = fix_rotation(found, points.norms(found), points, noise)
@@ -464,7 +460,7 @@ def _echelon(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors @ rotation)
 
 
-def _inverse(size: FloatArray | np.floating) -> FloatArray:
+def _inverse(size: FloatArray | float) -> FloatArray:
     size = np.asarray(size, dtype=np.float64)
     return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
@@ -484,9 +480,9 @@ def _rank_revealing_qr(
     # leaves of data far from the origin may be much smaller.
     q, triangle = qr(stacked, mode="economic", check_finite=False)
     if triangle.shape[0] == triangle.shape[1]:
-        condition = _reciprocal_condition(triangle)
-        smallest = condition * np.max(np.sum(np.abs(triangle), axis=0), initial=0.0)
-        if condition > SAME and smallest > noise:
+        condition = estimate_condition(triangle)
+        smallest = np.max(np.sum(np.abs(triangle), axis=0), initial=0.0) / condition
+        if condition * SAME < 1 and smallest > noise:
             margin = RankMargin.measure(np.array([smallest]), noise, np.ones(1, dtype=bool))
             return q, triangle, np.arange(triangle.shape[1]), 0, margin
     q, triangle, order = qr(stacked, mode="economic", pivoting=True, check_finite=False)
@@ -537,9 +533,8 @@ def _find_singular_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray, 
 def _is_regular(squares: FloatArray) -> bool:
     """Say whether all eigenvalues are far enough from 0 and 1."""
     identity = np.eye(len(squares))
-    (potrf,) = get_lapack_funcs(("potrf",), (squares,))
     bounded = (squares - REGULAR * identity, (1.0 - REGULAR) * identity - squares)
-    return all(potrf(matrix, overwrite_a=True)[1] == 0 for matrix in bounded)
+    return all(lapack.dpotrf(matrix, overwrite_a=True)[1] == 0 for matrix in bounded)
 
 
 def fix_signs(vectors: FloatArray) -> FloatArray:
@@ -552,17 +547,11 @@ def fix_signs(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.where(signs == 0, 1.0, signs))
 
 
-def _reciprocal_condition(triangle: FloatArray) -> float:
-    if triangle.shape[0] == 0:
-        return 1.0
-    (trcon,) = get_lapack_funcs(("trcon",), (triangle,))
-    reciprocal, _ = trcon(triangle)
-    return float(reciprocal)
-
-
 def estimate_condition(triangle: FloatArray) -> float:
     """Estimate the condition number of a triangular matrix."""
-    reciprocal = _reciprocal_condition(triangle)
+    if triangle.shape[0] == 0:
+        return 1.0
+    reciprocal, _ = lapack.dtrcon(triangle)
     return 1.0 / reciprocal if reciprocal > 0 else float("inf")
 
 

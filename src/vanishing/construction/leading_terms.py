@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.optimize import nnls
 
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import FloatArray
 from vanishing.construction.candidates import EPS, Form
 from vanishing.construction.gsvd import NO_DECISION, RankMargin, bound_trusted_error
 from vanishing.construction.loop import decide
-from vanishing.levels import ROUNDING, SAFETY, SAME
+from vanishing.levels import SAFETY, SAME
 from vanishing.polynomials.monomials import SQUARED_AWAY
 from vanishing.polynomials.order_ideal import Border
 
@@ -168,9 +169,8 @@ class LeastExtent:
         n = self.n_terms
         self.images = np.zeros((len(sizes), capacity))  # tol K
         self.images[:, :n] = tol * solve_triangular(R, sizes.T, trans="T", check_finite=False).T
-        self.squares, self.root = np.zeros((2, capacity, capacity))
-        self.squares[:n, :n] = self.images[:, :n].T @ self.images[:, :n]
-        self.root[:n, :n] = _root(np.eye(n) - self.squares[:n, :n])
+        self.root = np.zeros((capacity, capacity))
+        self.root[:n, :n] = _root(np.eye(n) - self.images[:, :n].T @ self.images[:, :n])
 
     def vanishes(self, image: FloatArray) -> bool:
         """Say whether the least extent is at most ``tol`` with the polynomial of an image."""
@@ -186,9 +186,6 @@ class LeastExtent:
 
     def join(self) -> None:
         """Add the polynomial that ``vanishes`` was asked about to O."""
-        n = self.n_terms
-        products = self.images[:, : n + 1].T @ self.images[:, n]
-        self.squares[n, : n + 1] = self.squares[: n + 1, n] = products
         self.n_terms += 1
 
     def find(self) -> tuple[FloatArray, float]:
@@ -196,12 +193,8 @@ class LeastExtent:
         n = self.n_terms
         # The last image may be so large that its square overflows.
         unit = max(1.0, float(norms(self.images[:, n : n + 1])[0]))
-        image = self.images[:, n] / unit
-        squares = np.empty((n + 1, n + 1))
-        squares[:n, :n] = self.squares[:n, :n] / unit / unit
-        squares[n, :n] = squares[:n, n] = self.images[:, :n].T @ image / unit
-        squares[n, n] = image @ image
-        values, vectors = eigh(squares, subset_by_index=[n, n], overwrite_a=True)
+        images = self.images[:, : n + 1] / unit
+        values, vectors = eigh(images.T @ images, subset_by_index=[n, n], overwrite_a=True)
         extent = float(self.tol / (unit * np.sqrt(values[0])))
         return vectors[:, 0] * extent, extent
 
@@ -363,8 +356,7 @@ def _fit_sparse(
             coefficients, residual = each.coefficients, missing
             break
     if np.abs(coefficients).sum() > radius:
-        bound = tol * measure(fit.coefficients)[1]
-        coefficients = fit_in_ball(sequence.R, fit.coordinates, radius, bound, fit.residual)
+        coefficients = fit_in_ball(sequence.R, fit.coordinates, radius)
         residual = hypot(np.linalg.norm(fit.coordinates - sequence.R @ coefficients), fit.residual)
     size = measure(coefficients)[1]
     if find_extent(residual, size) > tol:
@@ -375,9 +367,6 @@ def _fit_sparse(
 # --- Least squares with few terms, or with a bound on the sum of absolute coefficients ------------
 #
 # The oracles of OAVI. They work on the triangular factor of the columns, never on rows.
-
-#: Steps of conditional gradients at most; each takes as long as one product with a small matrix.
-MOST_DESCENTS = 10_000
 
 
 class SparseFit(NamedTuple):
@@ -404,17 +393,16 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     coordinates = np.zeros(n_columns)
-    # What of the target and of all columns is orthogonal to the support, with the squares of the
-    # columns and their products with the target.
-    rest, columns = target.copy(), R.copy()
-    squares, products = np.einsum("ij,ij->j", R, R), target @ R
-    smallest = SQUARED_AWAY**2 * squares  # what is left of columns that depend on the support
+    rest, columns = target.copy(), R.copy()  # what of them is orthogonal to the support
+    # What is left of columns that depend on the support.
+    smallest = SQUARED_AWAY**2 * np.einsum("ij,ij->j", R, R)
     support: list[int] = []
     for n in range(n_columns + 1):
         yield SparseFit(
             float(np.sqrt(rest @ rest)), support, triangle[:n, :n], coordinates[:n], n_columns
         )
-        gains = products * products / np.maximum(squares, smallest)
+        squares = np.einsum("ij,ij->j", columns, columns)
+        gains = (rest @ columns) ** 2 / np.maximum(squares, smallest)
         gains[squares <= smallest] = -1.0
         chosen = int(gains.argmax()) if n < n_columns else 0
         if gains[chosen] < 0:
@@ -422,62 +410,19 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
         unit = columns[:, chosen] / np.sqrt(squares[chosen])
         basis[n] = unit
         triangle[: n + 1, n] = basis[: n + 1] @ R[:, chosen]
-        coordinates[n], explained = unit @ target, unit @ rest
-        shares = unit @ columns
-        columns -= unit[:, None] * shares
-        squares -= shares * shares
-        products -= explained * shares
-        rest -= explained * unit
-        squares[chosen] = 0.0
+        coordinates[n] = unit @ target
+        columns -= unit[:, None] * (unit @ columns)
+        rest -= (unit @ rest) * unit
         support = [*support, chosen]
 
 
-def fit_in_ball(
-    R: FloatArray, target: FloatArray, radius: float, bound: float, residual: float = 0.0
-) -> FloatArray:
-    """Fit R c ≈ target in the ℓ1 ball, by blended pairwise conditional gradients, up to a bound."""
-    gram, cross = R.T @ R, R.T @ target
-    n_columns = len(cross)
-    # Weights of the vertices radius · e_i and -radius · e_i; half of each of a pair is 0.
-    weights = np.zeros(2 * n_columns)
-    weights[int(np.argmax(np.abs(cross)))] = weights[n_columns + int(np.argmax(np.abs(cross)))] = (
-        0.5
-    )
-    coefficients = np.zeros(n_columns)
-    gradient = -cross
-    goal = bound**2 - residual**2
-    for _ in range(MOST_DESCENTS):
-        missing = target - R @ coefficients
-        loss = float(missing @ missing)
-        slopes = radius * np.concatenate([gradient, -gradient])
-        toward = int(np.argmin(slopes))
-        active = np.flatnonzero(weights)
-        away, near = (int(active[i(slopes[active])]) for i in (np.argmax, np.argmin))
-        gap = float(gradient @ coefficients - slopes[toward])
-        if loss <= goal or loss - 2 * gap > goal or gap <= ROUNDING * float(target @ target):
-            break
-        if slopes[away] - slopes[near] >= gap:
-            # A step between two vertices that are in use spares the others.
-            start, stop, longest = away, near, weights[away]
-            direction = _vertex(stop, n_columns, radius) - _vertex(start, n_columns, radius)
-        else:
-            start, stop, longest = -1, toward, 1.0
-            direction = _vertex(stop, n_columns, radius) - coefficients
-        image = gram @ direction
-        curvature = float(direction @ image)
-        slope = float(gradient @ direction)
-        step = longest if curvature <= 0 else min(longest, -slope / curvature)
-        coefficients = coefficients + step * direction
-        gradient = gradient + step * image
-        if start < 0:
-            weights *= 1 - step
-        else:
-            weights[start] = 0.0 if step == longest else weights[start] - step
-        weights[stop] += step
-    return coefficients
-
-
-def _vertex(number: int, n_columns: int, radius: float) -> FloatArray:
-    vertex = np.zeros(n_columns)
-    vertex[number % n_columns] = radius if number < n_columns else -radius
-    return vertex
+def fit_in_ball(R: FloatArray, target: FloatArray, radius: float) -> FloatArray:
+    """Fit R c ≈ target in the ℓ1 ball, by shares of its vertices and of its center."""
+    n_columns = len(target)
+    vertices = radius * np.hstack([np.eye(n_columns), -np.eye(n_columns), np.zeros((n_columns, 1))])
+    images = R @ vertices
+    # One heavy row makes the shares add up to 1 (Haskell and Hanson, 1981). It comes first, so that
+    # the factorization does not lose the digits of the others.
+    heavy = float(np.linalg.norm(images) + np.linalg.norm(target)) / SAME
+    shares, _ = nnls(np.vstack([np.full(len(vertices.T), heavy), images]), np.append(heavy, target))
+    return np.asarray(vertices @ (shares / max(1.0, shares.sum())))

@@ -75,70 +75,48 @@ class Construction:
 def construct(
     source: SampleSource,
     contrast: SampleSource | None,
-    settings: "Settings",
-    *,
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None" = None,
+    settings: "VcaSettings",
     corrected: SampleSource | None = None,
 ) -> Construction:
     """Run VCA(X, Y); ``corrected`` is X without the noise that is the tolerance."""
     span = None if corrected is not None else find_span(source, contrast, settings)
-    if span is None:
-        return _grow_all(source, contrast, settings, max_degree, callback, corrected)
-    found = _grow_all(
-        span.map_rows(source),
-        None if contrast is None else span.map_rows(contrast),
-        settings,
-        max_degree,
-        None if callback is None else lambda step: callback(span.lift_trace(step)),
-        # Polynomials with as many terms as there are rows fit any data. That is exact algebra for
-        # tol=0, and nothing worth the time otherwise.
-        most_products=None if settings.tol == 0 else span.n_rows - 1,
-    )
-    return span.lift(found)
-
-
-def _grow_all(
-    source: SampleSource,
-    contrast: SampleSource | None,
-    settings: "Settings",
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None",
-    corrected: SampleSource | None = None,
-    *,
-    most_products: int | None = None,
-) -> Construction:
-    """Grow one degree after the other, while there are not too many products."""
+    most_products = np.inf
+    if span is not None:
+        source = span.map_rows(source)
+        contrast = None if contrast is None else span.map_rows(contrast)
+        if settings.tol != 0:
+            # Polynomials with as many terms as there are rows fit any data. That is exact algebra
+            # for tol=0, and nothing worth the time otherwise.
+            most_products = span.n_rows - 1
     state = State(PolynomialBasis(source.n_features, ()))
 
     def take_step() -> DegreeTrace | StopReason:
         nonlocal state
         n_products = _most_candidates(state.basis)
-        if state.basis.blocks and most_products is not None and n_products > most_products:
+        if state.basis.blocks and n_products > most_products:
             return "interpolated"
         with allow_threads(n_products):
             state, step = grow(state, source, contrast, settings, corrected)
-        return step
+        return step if span is None else span.lift_trace(step)
 
-    trace, reason = run_degrees(take_step, max_degree, callback)
-    return Construction(state.basis, trace, reason, state.n_rows)
+    trace, reason = run_degrees(take_step, settings)
+    basis = state.basis if span is None else span.lift(state.basis)
+    return Construction(basis, trace, reason, state.n_rows)
 
 
 def run_degrees(
-    take_step: "Callable[[], DegreeTrace | StopReason]",
-    max_degree: int | None,
-    callback: "Callable[[DegreeTrace], object] | None",
+    take_step: "Callable[[], DegreeTrace | StopReason]", settings: "Settings"
 ) -> "tuple[tuple[DegreeTrace, ...], StopReason]":
     """Take one degree after the other, as long as each leaves something nonvanishing."""
     trace: list[DegreeTrace] = []
     with one_thread():  # of BLAS; passes have threads of their own
-        while max_degree is None or len(trace) < max_degree:
+        while settings.max_degree is None or len(trace) < settings.max_degree:
             step = take_step()
             if isinstance(step, str):
                 return tuple(trace), step
             trace.append(step)
-            if callback is not None:
-                callback(step)
+            if settings.callback is not None:
+                settings.callback(step)
             if step.nonvanishing == 0:
                 return tuple(trace), "undecided" if step.undecided else "exhausted"
     return tuple(trace), "max_degree"
@@ -189,19 +167,17 @@ class Span:
 
         return MappedSource(source, take_coordinates, directions.shape[1]).named(source.name)
 
-    def lift(self, found: "Construction") -> "Construction":
+    def lift(self, basis: PolynomialBasis) -> PolynomialBasis:
         """Return polynomials in the variables, with the equations of the span."""
-        n_features = len(self.mean)
         inner = AffineMap(self.directions.T, np.zeros(self.directions.shape[1]), self.mean)
-        basis = found.basis.compose(inner)
-        if self.scale > 0:
-            first = basis.blocks[0]
-            vanishing = Complement.of_span(self.directions, self.scale, np.asarray(first.vanishing))
-            extents = np.concatenate([np.zeros(self.n_outside), first.extents])
-            first = replace(first, vanishing=vanishing, extents=extents)
-            basis = PolynomialBasis(n_features, (first, *basis.blocks[1:]))
-        trace = (self.lift_trace(found.trace[0]), *found.trace[1:])
-        return replace(found, basis=basis, trace=trace)
+        basis = basis.compose(inner)
+        if self.scale == 0:
+            return basis
+        first = basis.blocks[0]
+        vanishing = Complement.of_span(self.directions, self.scale, np.asarray(first.vanishing))
+        extents = np.concatenate([np.zeros(self.n_outside), first.extents])
+        first = replace(first, vanishing=vanishing, extents=extents)
+        return PolynomialBasis(len(self.mean), (first, *basis.blocks[1:]))
 
     def lift_trace(self, step: "DegreeTrace") -> "DegreeTrace":
         """Return the record of a degree, with what is outside of the span at degree 1."""
@@ -219,7 +195,7 @@ class Span:
 
 
 def find_span(
-    source: SampleSource, contrast: SampleSource | None, settings: "Settings"
+    source: SampleSource, contrast: SampleSource | None, settings: "VcaSettings"
 ) -> Span | None:
     """Find the span of the rows; None if they are many, or it is of no use."""
     normalization, n_features = settings.normalization, source.n_features
@@ -278,17 +254,25 @@ def _have_like_units(factor: FloatArray, error: FloatArray) -> bool:
 Tolerance = float | Literal["gap"] | Noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to grow a basis; the same at every degree."""
+    """How to grow a basis by any construction; the same at every degree."""
+
+    paper_norm: bool  # whether the tolerance bounds ‖g(X)‖
+    reduction: Reduction
+    memory_budget: int
+    max_degree: int | None
+    callback: "Callable[[DegreeTrace], object] | None"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VcaSettings(Settings):
+    """How to grow a basis by VCA."""
 
     normalization: Normalization
     tol: Tolerance
-    paper_norm: bool  # whether ``tol`` bounds ‖g(X)‖
     products: Products
     max_nonvanishing: int | None
-    reduction: Reduction
-    memory_budget: int
 
     def size_on_points(self, n_rows: float) -> float:
         """Return the root mean square of F on X: 1, unless sizes of products count in the paper."""
@@ -423,7 +407,7 @@ def grow(
     state: State,
     source: SampleSource,
     contrast: SampleSource | None,
-    settings: Settings,
+    settings: VcaSettings,
     corrected: SampleSource | None = None,
 ) -> tuple[State, DegreeTrace]:
     """Find the polynomials of the next degree. Pure: nothing is changed."""
@@ -536,7 +520,7 @@ SINGLE = float(np.finfo(np.float32).eps)
 
 
 def _solve_degree(
-    stage: Stage, state: State, settings: Settings, *, corrected: bool = False
+    stage: Stage, state: State, settings: VcaSettings, *, corrected: bool = False
 ) -> Solved:
     """Solve the generalized problem of a degree, and decide which polynomials vanish."""
     projection, residual = stage.split
@@ -556,7 +540,12 @@ def _solve_degree(
     has_equal_products = stage.all_products and not settings.normalization.uses_all_products
     if has_equal_products and stage.degree > 1 and form.coordinates is None:
         form = replace(form, subspace=find_distinct_products(stage))
-    _check_finite(stage.source, stage.contrast, points, form)
+    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
+        names = [each.name for each in (stage.source, stage.contrast) if each is not None]
+        raise ValueError(
+            f"{' or '.join(names)} holds numbers too large to be squared; rescale the data before "
+            "fitting"
+        )
     solution = solve(points, form, stage.on_points.near)
     if unit >= SINGLE and unit * solution.condition > 1:
         # No digit is left, not even of relations that are exact: what is small says nothing.
@@ -596,16 +585,6 @@ def _bound_error_of_forms(state: State) -> float:
     unit = state.relative_error
     error = SAFETY * unit * float(np.max(state.rounding[-1], initial=0.0))
     return min(error, bound_trusted_error(unit))
-
-
-def _check_finite(
-    source: SampleSource, contrast: SampleSource | None, points: Side, form: Form
-) -> None:
-    if not (np.isfinite(points.scale).all() and np.isfinite(form.scale).all()):
-        names = source.name if contrast is None else f"{source.name} or {contrast.name}"
-        raise ValueError(
-            f"{names} holds numbers too large to be squared; rescale the data before fitting"
-        )
 
 
 def _scale_nonvanishing(
@@ -687,11 +666,9 @@ def count_fragile(solution: Solution, bound: float | FloatArray) -> int:
 # --- The noise of the points as the tolerance -----------------------------------------------------
 
 
-def find_noise(
-    source: SampleSource, max_degree: int | None, settings: Settings
-) -> tuple[Noise, Moments | None]:
+def find_noise(source: SampleSource, settings: VcaSettings) -> tuple[Noise, Moments | None]:
     """Find the noise of points without exact equations, and moments to be corrected."""
-    bound = UNBOUNDED if max_degree is None else max_degree
+    bound = UNBOUNDED if settings.max_degree is None else settings.max_degree
     lowest = None  # degree of the exact equations
     while (found := search_moments(source, bound, settings.memory_budget)) is None:
         rest = _take_out_exact(source, bound, settings)
@@ -704,13 +681,13 @@ def find_noise(
     if lowest is not None:
         level = 0.0 if np.isnan(noise.level) else noise.level
         noise = replace(noise, level=level, degree=min(lowest, noise.degree or bound))
-    elif max_degree is not None:
+    elif settings.max_degree is not None:
         return noise, moments
     return replace(noise, corrected=False, n_equations=None), None  # moments end at some degree
 
 
 def _take_out_exact(
-    source: SampleSource, bound: int, settings: Settings
+    source: SampleSource, bound: int, settings: VcaSettings
 ) -> tuple[SampleSource, int] | None:
     """Return points without what exact equations fix, and the lowest degree of such equations."""
     n_values = count_values(source, bound + 1)
@@ -718,7 +695,7 @@ def _take_out_exact(
         # A column with k values satisfies an equation of degree k of its own.
         axes, degree = np.eye(source.n_features)[:, n_values > bound], int(n_values.min())
     else:
-        first = construct(source, None, _find_all(settings), max_degree=1)
+        first = construct(source, None, _find_all(settings, 1))
         directions, degree = first.basis.blocks[0].nonvanishing, 1
         if not 0 < directions.shape[1] < source.n_features:
             return None
@@ -726,19 +703,26 @@ def _take_out_exact(
     return source.map_rows(lambda x: x @ move_like(axes, x), axes.shape[1]), degree
 
 
-def _find_all(settings: Settings) -> Settings:
+def _find_all(settings: VcaSettings, max_degree: int) -> VcaSettings:
     """Return the settings that give all extents as distances."""
-    return replace(settings, tol=0.0, normalization=Gradient(), max_nonvanishing=None)
+    return replace(
+        settings,
+        tol=0.0,
+        normalization=Gradient(),
+        max_nonvanishing=None,
+        max_degree=max_degree,
+        callback=None,
+    )
 
 
-def _search_extents(source: SampleSource, bound: int, settings: Settings) -> Noise:
+def _search_extents(source: SampleSource, bound: int, settings: VcaSettings) -> Noise:
     """Find the noise of points by a construction, one degree above the bound if there are rows."""
     affine = factor_affine(source, settings.memory_budget)
     most = min(affine.n_rows / ROWS_PER_UNKNOWN, isqrt(BLOCK))  # a matrix is worked on at a time
     while bound > 1 and count(source.n_features, bound) > most:
         bound -= 1
     above = bound + 1 if count(source.n_features, bound + 1) <= most else bound
-    trace = construct(source, None, _find_all(settings), max_degree=above).trace
+    trace = construct(source, None, _find_all(settings, above)).trace
     spectra = [step.spectrum for step in trace]
     exact = [step.degree for step in trace if step.vanishing]
     if exact:  # equations that are not exact beside some that are: nothing tells them from noise

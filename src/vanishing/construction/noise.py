@@ -187,7 +187,7 @@ class MomentSeries:
     def matrix(self, t: float, degree: int) -> FloatArray:
         """Return M(t): the mean of the product of each two monomials up to a degree."""
         powers = t ** np.arange(len(self.terms))
-        return np.asarray((powers @ self.terms)[self._products(degree)])
+        return np.asarray((powers @ self.terms)[self._find_products(degree)])
 
     def gradients(self, t: float, degree: int) -> FloatArray:
         """Return the mean of ∇p·∇q for each two monomials p and q up to a degree."""
@@ -197,13 +197,13 @@ class MomentSeries:
         by_x = np.tensordot(self.frame.axes, by_u, axes=1)
         return np.asarray(np.einsum("iab,ac,icd->bd", by_x, below, by_x, optimize=True))
 
-    def _products(self, degree: int) -> IntArray:
-        return _products(self.n_features, degree, 2 * self.degree)
+    def _find_products(self, degree: int) -> IntArray:
+        return find_products(self.n_features, degree, 2 * self.degree)
 
     def along(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return the mean of the square of one polynomial, as coefficients of powers of t."""
-        products = self._products(degree)
-        return np.array([coefficients @ term[products] @ coefficients for term in self.terms])
+        squares = self.terms[:, self._find_products(degree)]
+        return np.asarray(squares @ coefficients @ coefficients)
 
     def extents(self, t: float, degree: int) -> FloatArray:
         """Return by how much mean squares, at gradient 1, exceed noise of variance t."""
@@ -251,7 +251,7 @@ class MomentSeries:
 
 
 @lru_cache(maxsize=16)
-def _products(n_features: int, degree: int, highest: int) -> IntArray:
+def find_products(n_features: int, degree: int, highest: int) -> IntArray:
     """Return where the product of each two monomials is among those of the highest degree."""
     table = monomials(n_features, degree)
     times = monomials(n_features, highest).times_variable
@@ -425,32 +425,23 @@ ROWS_PER_UNKNOWN = 4
 MOST_UNKNOWNS, MOST_WORK = 400, 4e8
 
 
-def highest_degree(n_features: int, n_rows: float, wanted: int) -> int:
-    """Return up to which degree, at most one above the wanted one, noise can be looked for."""
-    for degree in range(wanted + 1, 0, -1):
-        n_monomials = count(n_features, degree)
-        if n_monomials <= min(MOST_UNKNOWNS, n_rows / ROWS_PER_UNKNOWN):
-            return degree
-    return 0
-
-
 def search_moments(
     source: SampleSource, max_degree: int, memory_budget: int
 ) -> tuple[Noise, Moments | None] | None:
     """Find the noise by corrected moments, and moments without it; None if they do not tell."""
     affine = factor_affine(source, memory_budget)
     n_rows = float(source.n_weighted if source.weighted else affine.n_rows)
-    highest = highest_degree(source.n_features, n_rows, max_degree)
-    if highest < min(2, max_degree):
-        return None
-    frame = Frame.fit(affine)
+    most_unknowns = min(MOST_UNKNOWNS, n_rows / ROWS_PER_UNKNOWN)
+    highest = max_degree + 1
+    while highest > 0 and count(source.n_features, highest) > most_unknowns:
+        highest -= 1
     spread = spread_of(affine)
-    if not spread > 0:
+    if highest < min(2, max_degree) or not spread > 0:
         return None
     most = int(MOST_WORK / count(source.n_features, 2 * highest))
     if n_rows > most and not source.weighted:
         source, n_rows = ArraySource(sample_rows(source, most, seed=0)), float(most)
-    noisy = NoisyMoments.compute(source, frame, highest, memory_budget)
+    noisy = NoisyMoments.compute(source, Frame.fit(affine), highest, memory_budget)
     if not np.isfinite(noisy.sums).all() or np.any(noisy.sums[:, 0] <= 0):
         return None
     whole = noisy.series(range(FOLDS))
@@ -461,8 +452,7 @@ def search_moments(
         trials = [_held_out(noisy, degree) for degree in range(1, highest + 1)]
     except np.linalg.LinAlgError:  # the gradients of some polynomial vanish: exact equations
         return None
-    variances = np.array([[variance for variance, _ in trial] for trial in trials])
-    conditions = np.array([[condition for _, condition in trial] for trial in trials])
+    variances, conditions = np.moveaxis(np.array(trials), 2, 0)
     levels = tuple(float(np.sqrt(np.nanmedian(row))) for row in variances)
     equations = _conditions(noisy, source, n_rows, memory_budget)
     closest = [each.solve(1) for each in equations]

@@ -456,8 +456,6 @@ class GradientWeighted(Normalization):
     def form(self, stage: Stage) -> Form:
         """Expand in the original variables and weight the monomials by moments of X."""
         table = monomials(stage.n_features, stage.degree)
-        if not stage.projects and stage.degree == 1:
-            return stage.form(stage.expansion()[1] * (np.arange(len(table)) > 0)[:, None])
         variables, exponents = scale_columns(stage)
         if not stage.projects:
             weights = _weights(stage, table, exponents)
@@ -478,7 +476,9 @@ def _weights(stage: Stage, table: Monomials, exponents: IntArray) -> FloatArray:
     """Return ‖∇x^a‖, by Σ_k a_k² x^{2(a - e_k)}, in units of the columns over ‖a‖."""
     # A variable that no polynomial contains must not overflow either.
     exponents = np.where(_is_present(stage), exponents, int(2 * LARGEST_POWER))
-    if isinstance(stage.source, RecalledSource):
+    if stage.degree == 1:
+        mean: FloatArray = np.ones(1)  # of the monomial 1
+    elif isinstance(stage.source, RecalledSource):
         mean = stage.source.recall_mean_squares(stage.degree - 1, exponents)
     else:
         mean = _mean_squares(stage, monomials(stage.n_features, stage.degree - 1), exponents)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from array_api_compat import is_numpy_array
-from scipy.linalg import get_lapack_funcs, solve_triangular
+from scipy.linalg import solve_triangular
 
 from vanishing.arrays.blocks import block_rows, limit_workers
 from vanishing.arrays.kernels import (
@@ -114,14 +114,9 @@ class Gram:
     def resolve(self, summary: GramSummary) -> Factor:
         """Take the triangular root of the mean."""
         near = _find_accelerator(summary.matrix)
-        factor = None if near is None else _root_on_accelerator(summary)
-        if factor is None:  # pragma: no branch - needs an accelerator
-            matrix = move_to_numpy(summary.matrix) / summary.n_rows
-            if not np.isfinite(matrix).all():
-                return Factor(matrix, summary.n_rows, summary.eps)  # the caller reports it
-            scale = np.sqrt(np.diag(matrix))
-            inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-            factor = _triangular_root(matrix * inverse[:, None] * inverse, summary.eps) * scale
+        # Small matrices are faster in NumPy than in other libraries on a processor.
+        matrix = move_to_numpy(summary.matrix) if near is None else summary.matrix
+        factor = _triangular_root(matrix / summary.n_rows, summary.eps)
         # Eigenvalues have errors of a few eps relative to 1, and R is their square root.
         error = float(np.sqrt(summary.eps / SAFETY))
         return Factor(factor * summary.units, summary.n_rows, error, near)
@@ -150,34 +145,25 @@ def _find_accelerator(summary: Array) -> Array | None:
     return xp.zeros(1, dtype=xp.float64, device=summary.device)
 
 
-def _root_on_accelerator(  # pragma: no cover - needs an accelerator
-    summary: GramSummary,
-) -> FloatArray | None:
-    """Return the triangular root of the mean by Cholesky, if no pivot is too small."""
-    xp = namespace(summary.matrix)
-    matrix = xp.astype(summary.matrix, xp.float64) / summary.n_rows
-    scale = xp.sqrt(xp.linalg.diagonal(matrix))
-    factor = cholesky_or_none(matrix / scale[:, None] / scale)
-    if factor is None:
-        return None
-    if not float(xp.min(xp.linalg.diagonal(factor))) > SAFETY * np.sqrt(summary.eps):
-        return None
-    return move_to_numpy(factor * scale)
-
-
-def _triangular_root(matrix: FloatArray, eps: float) -> FloatArray:
-    """Return R with R'R a positive semidefinite matrix that has ones on its diagonal.
+def _triangular_root(matrix: Array, eps: float) -> FloatArray:
+    """Return R with R'R a positive semidefinite matrix.
 
     The Cholesky factorization is by far the fastest, but fails if a column nearly depends on those
     before it. Then eigenvalues that rounding made negative are set to zero.
     """
-    (potrf,) = get_lapack_funcs(("potrf",), (matrix,))
-    factor, failed = potrf(matrix, lower=False, clean=True)
-    if failed == 0 and np.diag(factor).min(initial=1.0) > SAFETY * np.sqrt(eps):
-        return np.asarray(factor)
-    eigenvalues, vectors = np.linalg.eigh(matrix)
-    root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
-    return np.asarray(np.linalg.qr(root, mode="r"))
+    xp = namespace(matrix)
+    matrix = xp.astype(matrix, xp.float64)
+    scale = xp.sqrt(xp.linalg.diagonal(matrix))
+    if not bool(xp.all(xp.isfinite(scale))):
+        return move_to_numpy(matrix)  # the caller reports it
+    unit = xp.where(scale > 0, scale, xp.ones_like(scale))
+    matrix = matrix / unit[:, None] / unit
+    root = cholesky_or_none(matrix)
+    if root is None or float(xp.min(xp.linalg.diagonal(root))) <= SAFETY * np.sqrt(eps):
+        eigenvalues, vectors = np.linalg.eigh(move_to_numpy(matrix))
+        rows = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+        return np.asarray(np.linalg.qr(rows, mode="r") * move_to_numpy(scale))
+    return move_to_numpy(root * scale)
 
 
 # --- TSQR: the summary of a block is R of its QR; merging is the QR of two stacked R --------------

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import math
 import os
 import zlib
 from collections.abc import Mapping
@@ -18,46 +17,18 @@ from sklearn.model_selection import train_test_split
 
 from vanishing.arrays.namespace import FloatArray, import_extra
 
-# --- The IDX format of MNIST: a header of big-endian numbers, then the entries as bytes -----------
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_UNSIGNED_BYTES = b"\x08"
+# --- Sets of IDX files: where they are looked for, and that they are the right ones ---------------
 
 
 def decompress(content: bytes) -> bytes:
     """Undo gzip, if the content is gzip: file names do not tell."""
-    if not content.startswith(_GZIP_MAGIC):
+    if not content.startswith(b"\x1f\x8b"):
         return content
     try:
         return gzip.decompress(content)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"it is a damaged or incomplete gzip file ({error})") from error
 
-
-def parse_idx(content: bytes) -> npt.NDArray[np.uint8]:
-    """Read unsigned bytes after a header of type, number of axes and lengths of these."""
-    if content[:2] != b"\x00\x00" or not content[3:4]:
-        raise ValueError(f"it is not an IDX file: it starts with {content[:4]!r}")
-    entry_type, n_axes = content[2:3], content[3]
-    if entry_type != _UNSIGNED_BYTES:
-        raise ValueError(
-            f"its entries have the IDX type 0x{entry_type.hex()}; unsigned bytes, "
-            f"0x{_UNSIGNED_BYTES.hex()}, were expected"
-        )
-    start = 4 + 4 * n_axes
-    if len(content) < start:
-        raise ValueError(f"it ends after {len(content)} bytes, within its header of {start} bytes")
-    shape = tuple(int(length) for length in np.frombuffer(content[4:start], dtype=">u4"))
-    promised, found = math.prod(shape), len(content) - start
-    if found != promised:
-        raise ValueError(
-            f"it is {'cut off' if found < promised else 'too long'}: its header promises "
-            f"{' × '.join(map(str, shape))} = {promised} bytes of entries, and {found} follow"
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
-
-
-# --- Sets of IDX files: where they are looked for, and that they are the right ones ---------------
 
 #: Environment variable that names the folder of data.
 FOLDER_VARIABLE = "VANISHING_DATA"
@@ -76,17 +47,19 @@ class Archive:
         """Read one of the files from ``path``, or raise if it holds anything else."""
         try:
             content = decompress(path.read_bytes())
-            entries = parse_idx(content)
         except ValueError as error:
             raise ValueError(f"{path} cannot be read: {error}; {self.remedy()}") from error
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256[file]:
             raise ValueError(
-                f"{path} is not the file {file} of {self.title}: the SHA-256 of its content is "
-                f"{digest}, not {self.sha256[file]}. Files of other sets have the same names, "
-                f"those of MNIST and Fashion-MNIST for instance; {self.remedy()}"
+                f"{path} is not the file {file} of {self.title}, or is damaged: the SHA-256 of its "
+                f"{len(content)} bytes is {digest}, not {self.sha256[file]}. Files of other sets "
+                "have the same names, those of MNIST and Fashion-MNIST for instance; "
+                f"{self.remedy()}"
             )
-        return entries
+        # The IDX format: the type, the number of axes and their lengths, big-endian, then bytes.
+        shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3])
+        return np.frombuffer(content, dtype=np.uint8, offset=4 + shape.nbytes).reshape(shape)
 
     def remedy(self) -> str:
         """Say how to get the files by hand."""

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cache
 from math import pi
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -53,17 +51,13 @@ def nearby_fractions(values: FloatArray) -> FractionArray:
     def nearby(value: float) -> Fraction:
         return Fraction(value).limit_denominator(_MAX_DENOMINATOR)
 
-    return _each(nearby, values)
+    return np.asarray(np.vectorize(nearby, otypes=[object])(values))
 
 
 def exact_rows(coordinates: tuple[Any, ...]) -> FractionArray:
     """Put coordinates side by side, each an array of fractions or one whole number for all."""
     stacked = np.stack(np.broadcast_arrays(*coordinates), axis=1)
-    return _each(Fraction, stacked)
-
-
-def _each(function: Callable[[Any], Fraction], values: npt.NDArray[Any]) -> FractionArray:
-    return np.asarray(np.frompyfunc(function, 1, 1)(values), dtype=object)
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(stacked))
 
 
 # --- Expressions that are written down ------------------------------------------------------------
@@ -72,12 +66,7 @@ def _each(function: Callable[[Any], Fraction], values: npt.NDArray[Any]) -> Frac
 def evaluate(text: str, values: Mapping[str, Any]) -> Any:
     """Evaluate an expression of names; a text with commas gives a tuple."""
     # The texts are those of the catalogue, never a user's.
-    return eval(_compiled(text), {"__builtins__": {}}, dict(values))
-
-
-@cache
-def _compiled(text: str) -> CodeType:
-    return compile(text, text, "eval")
+    return eval(text, {"__builtins__": {}}, dict(values))
 
 
 @dataclass(frozen=True)
