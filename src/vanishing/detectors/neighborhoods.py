@@ -399,9 +399,11 @@ class KernelView(PointwiseView):
     def residuals(
         self, z: FloatArray, deviations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the differences from the mean of the rows nearby, as if it stayed where it is."""
+        """Return the differences from the mean of the rows nearby, where density is largest."""
         ((_, shares),) = self._blocks(z)
-        return (z - shares @ self.rows)[0], np.eye(z.shape[1])
+        mean = shares @ self.rows
+        covariance = (shares.T * self.rows).T @ self.rows - mean.T @ mean
+        return (z - mean)[0], np.eye(z.shape[1]) - covariance
 
     def _blocks(self, z: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield s, and the share of each row in the density, of some samples at a time."""
