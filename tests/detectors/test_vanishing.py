@@ -177,8 +177,8 @@ def test_recipe_says_what_it_chose():
         "all rows, quadratic, of normal scores",
         "clusters, of normal scores",
         "values of 3 columns",
-        "nearest rows, by columns",
-        "nearest rows, by normal scores",
+        "density of rows, by columns",
+        "density of rows, by normal scores",
         "1 constant column",
     ]
     assert "Permuted()" in chosen[0]

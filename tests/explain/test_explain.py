@@ -21,7 +21,7 @@ from tests.support.cases import NORMALIZATIONS
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.app.wording import list_changes
 from vanishing.detectors import ChristoffelDetector
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView
+from vanishing.detectors.neighborhoods import ColumnView, KernelView
 from vanishing.detectors.score import VIEWS as KINDS
 from vanishing.detectors.score import (
     ChristoffelView,
@@ -287,7 +287,7 @@ VIEWS = {
     "clusters": (VanishingDetector(), 1, LikelihoodView),
     "exact": (VanishingDetector(), -4, ExactView),
     "values of columns": (VanishingDetector(), -3, ColumnView),
-    "nearest rows": (VanishingDetector(), -2, NeighborView),
+    "density of rows": (VanishingDetector(), -2, KernelView),
     "Christoffel function": (ChristoffelDetector(), 0, ChristoffelView),
     "span": (VanishingDetector(), 0, SpanView),
     "transformed": (TransformationDetector(contamination=0.05), 0, Mixture),
@@ -633,8 +633,8 @@ def test_equations_of_every_view_are_named():
     row = np.array([[0.3, -0.2, 0.5, 1.0, 1.5]])
     score = detector.anomaly_score_
     explanation = detector.explain(row, n_equations=1000)[0]
-    # Values of columns and nearest rows have no equations, and come last.
-    views = [view for view in score.views if not isinstance(view, ColumnView | NeighborView)]
+    # Values of columns and density have no equations, and come last.
+    views = [view for view in score.views if not isinstance(view, ColumnView | KernelView)]
     assert views == score.views[: len(views)]
     names = [view.names[0] for view in views]
     assert {equation.part for equation in explanation.equations} == set(names)

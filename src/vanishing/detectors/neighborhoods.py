@@ -1,5 +1,6 @@
 """Views of how empty the place of a sample is: among the values of columns, and among the rows."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -7,21 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import ndtri
-from sklearn.neighbors import NearestNeighbors
 
 from vanishing.arrays.namespace import (
     Array,
     FloatArray,
     IntArray,
-    lazy,
     move_like,
     move_to_host,
     namespace,
 )
-from vanishing.detectors.sample_weights import ENOUGH_ROWS, mean_and_variance
+from vanishing.detectors.sample_weights import (
+    CONCENTRATION_STEPS,
+    ENOUGH_ROWS,
+    EXACT_SHARE,
+    mean_and_variance,
+    root_of,
+)
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import OnLines, Through, View
-from vanishing.levels import SAME
+from vanishing.levels import BLOCK, FOLDS, SAME
 
 if TYPE_CHECKING:
     from vanishing.equations.onnx import Graph, Value
@@ -243,7 +248,7 @@ def _thin_out(n_values: int) -> IntArray:
 def _distance_to_neighbors(
     values: FloatArray, weights: FloatArray, x: FloatArray, *, itself: float
 ) -> FloatArray:
-    """Return how far from x so many values are; ``itself`` is the weight of x among them."""
+    """Return how far from x ``NEIGHBORS`` values are, or the farthest; x weighs ``itself``."""
     reach = np.arange(-NEIGHBORS - 1, NEIGHBORS + 1)
     place = np.searchsorted(values, x)[:, None] + reach
     inside = (place >= 0) & (place < len(values))
@@ -252,16 +257,7 @@ def _distance_to_neighbors(
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     reached = np.cumsum(np.where(inside, weights[place], 0.0)[np.arange(len(x))[:, None], order], 1)
-    return take_neighbor(distances, reached, np.full(len(x), itself))
-
-
-def take_neighbor(distances: FloatArray, reached: FloatArray, itself: FloatArray) -> FloatArray:
-    """Return the distance within which there are so many neighbors, or that of the farthest.
-
-    Distances increase; ``reached`` are the weights up to there, of which ``itself`` do not
-    count.
-    """
-    enough = reached - itself[:, None] >= NEIGHBORS
+    enough = reached - itself >= NEIGHBORS
     farthest = np.max(distances, axis=1, where=np.isfinite(distances), initial=0.0)
     near = np.min(distances, axis=1, where=enough, initial=np.inf)
     return np.asarray(np.minimum(near, farthest))
@@ -364,109 +360,140 @@ class ColumnView(PointwiseView):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NeighborView(PointwiseView):
-    """Logarithm of the distance to the fifth of the nearest training rows, s = log(D + d²) / 2.
+class KernelView(PointwiseView):
+    """Minus the log density around the training rows, s = -log Σ_i w_i e^{-‖z - r_i‖² / 2}.
 
-    D is its square. Rows are kept once, with their weights. A row that is a training row itself is
-    judged by the others, so that rows which were fitted to are scored as new ones are. d is the
-    distance below which rows are not told apart: a row that differs by rounding is the same row.
+    Coordinates are those in which the kernel is round (``fit_bandwidth``). Rows r_i are kept once,
+    with their weights w_i. A row that is a training row itself is judged by the others, so that
+    rows which were fitted to are scored as new ones are.
     """
 
     rows: Annotated[FloatArray, "n_rows n_features"]
     row_weights: Annotated[FloatArray, "n_rows"]
-    resolution: float
 
     @property
     def width(self) -> int:
-        """Numbers of a sample: its differences from the neighbors."""
-        return (NEIGHBORS + 1) * int(self.rows.shape[1])
+        """Numbers of a sample: its distances from all rows."""
+        return len(self.rows)
 
     def value(self, deviations: Array, k: int = 0) -> Array:
         """Return s."""
-        return namespace(deviations).log(deviations[:, 0] + self.resolution**2) / 2
+        return deviations[:, 0]
 
     def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
-        """Return the derivative of s."""
-        return 0.5 / (deviations + self.resolution**2)
+        """Return ones."""
+        return np.ones_like(deviations)
 
     def measure(self, z: Array) -> Array:
-        """Return D, shape (n_points, 1)."""
-        squares, _ = self._neighbors(np.asarray(move_to_host(z), dtype=np.float64))
-        found = squares[:, None]
+        """Return s, shape (n_points, 1)."""
+        blocks = [s for s, _ in self._blocks(np.asarray(move_to_host(z), dtype=np.float64))]
+        found = np.concatenate(blocks)[:, None]
         return found if isinstance(z, np.ndarray) else move_like(found, z)
 
     def gradients(self, z: FloatArray, deviations: FloatArray | None = None) -> FloatArray:
         """Return the derivative of the contribution with respect to z at each row."""
-        squares, fifth = self._neighbors(z)
-        near = squares[:, None]
-        outer = self.factor(self.value(near))[:, None] * self.slopes(near)
-        return np.asarray(2 * outer * (z - self.rows[fifth]))
+        blocks = [(s, shares @ self.rows) for s, shares in self._blocks(z)]
+        s, means = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return np.asarray(self.factor(s)[:, None] * (z - means))
 
     def residuals(
         self, z: FloatArray, deviations: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the differences from the fifth neighbor, in units of the usual distance."""
-        _, fifth = self._neighbors(z)
-        unit = np.exp(-self.shift)
-        return unit * (z - self.rows[fifth])[0], unit * np.eye(z.shape[1])
+        """Return the differences from the mean of the rows nearby, where density is largest."""
+        ((_, shares),) = self._blocks(z)
+        mean = shares @ self.rows
+        covariance = (shares.T * self.rows).T @ self.rows - mean.T @ mean
+        return (z - mean)[0], np.eye(z.shape[1]) - covariance
 
-    def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
-        """Add D, of shape (n_samples,)."""
-        n_rows, n_columns = self.rows.shape
-        graph.hold(max(n_rows, self.width))
-        k = min(NEIGHBORS + 1, n_rows)
-        # One row more: onnxruntime 1.20 to 1.23 divide by the number of rows, which may be 0.
-        z = graph.concat([z, graph.op("Identity", np.zeros((1, n_columns)))], 0)
-        near = z @ (-2 * self.rows.T) + np.sum(self.rows**2, axis=1)
-        ranked = graph.new_name("nearest"), graph.new_name("places")
-        inputs = [near.name, graph.constant(np.array([k])).name]
-        node = graph.helper.make_node("TopK", inputs, list(ranked), axis=1, largest=0)
-        graph.nodes.append(node)
-        places = type(z)(graph, ranked[1])
-        apart = graph.op("Gather", self.rows, places, axis=0) - z.reshape(-1, 1, n_columns)
-        squares = apart.reduce("SumSquare", axis=2)
-        weights = graph.op("Gather", self.row_weights, places, axis=0)
-        same = max(self.resolution, graph.rounding) ** 2
-        itself = graph.where(squares <= same, 1.0, 0.0)
-        itself = itself.reduce("Max", axis=1, keepdims=True)
-        reached = graph.op("CumSum", weights, np.array(1)) - itself
-        farthest = squares.reduce("Max", axis=1, keepdims=True)
-        enough = graph.op("GreaterOrEqual", reached, float(NEIGHBORS))
-        found = graph.where(enough, squares, farthest).reduce("Min", axis=1)
-        return graph.op("Slice", found, np.array([0]), np.array([-1]), np.array([0]))
-
-    def nodes(self, deviations: "Value") -> "Value":
-        """Add s."""
-        return (deviations + self.resolution**2).apply("Log") * 0.5
-
-    @lazy
-    def _tree(self) -> Any:
-        # By products of matrices, which take the same time for all rows.
-        k = min(NEIGHBORS + 1, len(self.rows))
-        return NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.rows)
-
-    def _neighbors(self, z: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Return D, and which training row is that far."""
-        if not len(z):
-            return np.zeros(0), np.zeros(0, dtype=np.intp)
+    def _blocks(self, z: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield s, and the share of each row in the density, of some samples at a time."""
         # Beyond this squares overflow.
         largest = np.finfo(np.float64).max ** 0.25
         z = np.clip(np.nan_to_num(z, nan=largest), -largest, largest)
-        distances, places = self._tree.kneighbors(z)
-        squares = distances**2
-        # Products of matrices have lost the digits of small distances, all the more far away.
-        lost = SAME * np.sqrt(np.sum(z**2, axis=1))
-        close = np.flatnonzero(distances[:, 0] <= self.resolution + lost)
-        if close.size:
-            exact = np.sum((self.rows[places[close]] - z[close, None, :]) ** 2, axis=2)
-            order = np.argsort(exact, axis=1, kind="stable")
-            squares[close] = np.take_along_axis(exact, order, axis=1)
-            places[close] = np.take_along_axis(places[close], order, axis=1)
-        reached = np.cumsum(self.row_weights[places], axis=1)
-        itself = np.where(squares[:, 0] <= self.resolution**2, 1.0, 0.0)
-        found = take_neighbor(squares, reached, itself)
-        fifth = places[np.arange(len(z)), np.argmax(squares >= found[:, None], axis=1)]
-        return found, fifth
+        at_a_time = max(1, BLOCK // len(self.rows))
+        for start in range(0, max(1, len(z)), at_a_time):
+            logs = log_kernels(self.rows, self.row_weights, z[start : start + at_a_time])
+            yield _add_up(logs)
+
+    def measure_nodes(self, graph: "Graph", z: "Value") -> "Value":
+        """Add s, of shape (n_samples,)."""
+        n_rows = len(self.rows)
+        graph.hold(n_rows)
+        halves = np.sum(self.rows**2, axis=1) / 2
+        near = z @ self.rows.T - halves
+        nearest = graph.op("ArgMax", near, axis=1, keepdims=1)
+        apart = z - graph.op("Gather", self.rows, graph.op("Squeeze", nearest, np.array([1])))
+        same = max(EXACT_SHARE, graph.rounding) ** 2
+        itself = apart.reduce("SumSquare", axis=1, keepdims=True) <= same
+        itself = graph.op("And", itself, graph.op("Equal", nearest, np.arange(n_rows)))
+        others = _log(self.row_weights - 1)
+        logs = near + graph.where(itself, others, np.log(self.row_weights))
+        largest = logs.reduce("Max", axis=1, keepdims=True)
+        sums = (logs - largest).apply("Exp").reduce("Sum", axis=1)
+        size = z.reduce("SumSquare", axis=1) * 0.5
+        return size - largest.reshape(-1) - sums.apply("Log")
+
+    def nodes(self, deviations: "Value") -> "Value":
+        """Return s."""
+        return deviations
+
+
+def log_kernels(rows: FloatArray, row_weights: FloatArray, z: FloatArray) -> FloatArray:
+    """Return log w_i - ‖z - r_i‖² / 2 of each sample and row, without the sample itself."""
+    logs = z @ rows.T
+    logs -= np.sum(rows**2, axis=1) / 2
+    nearest = np.argmax(logs, axis=1)
+    logs += np.log(row_weights)
+    logs -= np.sum(z**2, axis=1, keepdims=True) / 2
+    # A thousandth of the bandwidth is too little to tell rows apart.
+    same = np.sum((z - rows[nearest]) ** 2, axis=1) <= EXACT_SHARE**2
+    logs[same, nearest[same]] = _log(row_weights[nearest[same]] - 1)
+    return logs
+
+
+def _log(weights: FloatArray) -> FloatArray:
+    """Return logarithms of weights; no weight is as good as the smallest number."""
+    return np.log(np.maximum(weights, np.finfo(np.float64).tiny))
+
+
+def _add_up(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return -log Σ e^l of each row, and the share of each term. Overwrites the logarithms."""
+    largest = logs.max(axis=1, keepdims=True)
+    logs -= largest
+    terms = np.exp(logs, out=logs)
+    sums = terms.sum(axis=1, keepdims=True)
+    terms /= sums
+    return -(np.log(sums) + largest)[:, 0], terms
+
+
+def fit_bandwidth(rows: FloatArray, row_weights: FloatArray, seed: int) -> FloatArray:
+    """Return the matrix that makes the kernel of the best density round, z ↦ A z.
+
+    Its covariance maximizes the likelihood of rows that are left out, by expectation maximization
+    (Leiva-Murillo and Artés-Rodríguez, 2012): each step takes the covariance of their differences
+    from the other rows, weighted by their shares. It is shrunk as that of clusters is.
+    """
+    n_rows, n_columns = rows.shape
+    total = row_weights.sum()
+    # A fifth of the rows, judged by all others.
+    judged = np.arange(n_rows)
+    if n_rows > ENOUGH_ROWS // FOLDS:
+        judged = np.random.default_rng(seed).choice(n_rows, ENOUGH_ROWS // FOLDS, replace=False)
+    weights = (row_weights[judged] / row_weights[judged].sum())[:, None]
+    covariance = np.eye(n_columns) * total ** (-2 / (n_columns + 4))  # Scott's rule
+    for _ in range(CONCENTRATION_STEPS):
+        factor = root_of(covariance, -0.5)
+        z = rows @ factor
+        _, shares = _add_up(log_kernels(z, row_weights, z[judged]))
+        shares *= weights
+        cross = rows[judged].T @ (shares @ rows)
+        covariance = (rows[judged] * weights).T @ rows[judged] - cross - cross.T
+        covariance += (rows * shares.sum(axis=0)[:, None]).T @ rows
+        mean = max(np.trace(covariance) / n_columns, EXACT_SHARE**2)
+        covariance = (total * covariance + n_columns * mean * np.eye(n_columns)) / (
+            total + n_columns
+        )
+    return root_of(covariance, -0.5)
 
 
 def keep_rows(

@@ -1,13 +1,13 @@
-"""The recipe for tables: equations, values of columns and neighborhoods, added up as evidence.
+"""The recipe for tables: equations, values of columns and density, added up as evidence.
 
 Rows need not all be normal. A row that was fitted to is scored as if it were new: equations
-describe most rows and no single one, and the evidence of neighbors does not count the row itself.
+describe most rows and no single one, and neither the values nor the density count the row itself.
 
 By Sklar's theorem the density of a table is that of each column by itself, and of their normal
 scores together. So there are four witnesses: the equations of the columns as they are, the
-equations of their normal scores, the values of single columns, and the nearest rows. Each is heard
-once, however many views it has. A view says -log p, where p is the share of normal rows that it
-finds as strange: calibrated on rows that it was not fitted to.
+equations of their normal scores, the values of single columns, and the density of the rows. Each
+is heard once, however many views it has. A view says -log p, where p is the share of normal rows
+that it finds as strange: calibrated on rows that it was not fitted to.
 """
 
 from collections.abc import Callable
@@ -40,11 +40,11 @@ from vanishing.detectors.mixture import (
     fit_clusters,
 )
 from vanishing.detectors.neighborhoods import (
-    NEIGHBORS,
     ColumnEvidence,
     ColumnView,
-    NeighborView,
+    KernelView,
     NormalScores,
+    fit_bandwidth,
     keep_rows,
 )
 from vanishing.detectors.sample_weights import (
@@ -338,7 +338,7 @@ class _Plan(NamedTuple):
 
 #: Witnesses: whose views are heard together.
 EQUATIONS, RANK_EQUATIONS = "equations", "equations of normal scores"
-COLUMNS, NEIGHBORHOODS = "values of columns", "neighborhoods"
+COLUMNS, DENSITY = "values of columns", "density of rows"
 
 
 def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
@@ -405,13 +405,12 @@ def _fit_neighbors(data: _Rows, seed: int) -> list[_Member]:
     ranks = np.asarray(normal_scores(z))
     for points, of_what, ranked in ((z, "columns", False), (ranks, "normal scores", True)):
         rows, weights = keep_rows(points, sample_weight, ENOUGH_ROWS, seed)
-        view = NeighborView(
-            (f"nearest rows, by {of_what}",), [], rows=rows, row_weights=weights, resolution=1.0
-        )
-        usual = np.sqrt(np.median(view.measure(rows)))
-        view = replace(view, resolution=float(EXACT_SHARE * (usual or 1.0)))
-        description = f"nearest rows, by {of_what}: the {NEIGHBORS} nearest of {len(rows)}"
-        found.append(_Member(view, description, NEIGHBORHOODS, ranked=ranked))
+        matrix = fit_bandwidth(rows, weights, seed)
+        name = f"density of rows, by {of_what}"
+        view = KernelView((name,), [], rows=rows @ matrix.T, row_weights=weights)
+        description = f"{name}: a kernel around {len(rows)} of them"
+        applied = Affine("bandwidth", matrix, np.zeros(len(matrix)))
+        found.append(_Member(view, description, DENSITY, applied, ranked))
     return found
 
 

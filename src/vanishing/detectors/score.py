@@ -36,7 +36,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.construction.linear import make_linear
 from vanishing.data.inputs import prepare_for_sklearn
-from vanishing.detectors.neighborhoods import ColumnView, NeighborView, NormalScores
+from vanishing.detectors.neighborhoods import ColumnView, KernelView, NormalScores
 from vanishing.detectors.preprocessing import split_gradients
 from vanishing.detectors.sample_weights import EXACT_SHARE
 from vanishing.explain.attribution import Bend, Landscape
@@ -704,7 +704,7 @@ VIEWS = (
     SpanView,
     Mixture,
     ColumnView,
-    NeighborView,
+    KernelView,
 )
 
 
