@@ -16,7 +16,8 @@ NAMES = [name for name in LISTED if HAS_TORCH or not name.startswith("vanishing.
 #: Private names, fitted attributes, what scikit-learn adds, and what only the library calls.
 NOT_SHOWN = re.compile(
     r"_.*|.*_|set_\w+_request|set_params|for_width|moved|draw|map_rows|n_counted|fit_part|adopt"
-    r"|onnx_outputs"
+    r"|onnx_outputs|split_choices|split_terms|weigh_terms|evaluate_terms|write_terms|round_numbers"
+    r"|name_laws|sections|read_digits|take_nonvanishing"
 )
 
 

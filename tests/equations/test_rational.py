@@ -21,7 +21,7 @@ from vanishing.equations.rational import (
     reduced_echelon,
     reduced_modulo,
 )
-from vanishing.equations.text import simple_number, simplest_fraction
+from vanishing.equations.rounding import simple_number, simplest_fraction
 
 x, y, z, w = sympy.symbols("x y z w")
 

@@ -16,7 +16,8 @@ from vanishing import VanishingIdeal
 from vanishing.data.whole_tables import read_table
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.equations import TidyEquation, tidy
-from vanishing.equations.simplification import Adjustable, significant_digits
+from vanishing.equations.rounding import Adjustable
+from vanishing.equations.simplification import significant_digits
 
 NOISE = 1e-3
 

@@ -431,7 +431,8 @@ class KernelView(PointwiseView):
         largest = logs.reduce("Max", axis=1, keepdims=True)
         sums = (logs - largest).apply("Exp").reduce("Sum", axis=1)
         size = z.reduce("SumSquare", axis=1) * 0.5
-        return size - largest.reshape(-1) - sums.apply("Log")
+        score: Value = size - largest.reshape(-1) - sums.apply("Log")
+        return score
 
     def nodes(self, deviations: "Value") -> "Value":
         """Return s."""

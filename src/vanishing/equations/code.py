@@ -43,22 +43,14 @@ def provenance(equations: ModelEquations) -> list[str]:
         + ", ".join(f"{extent:.3g}" for extent in basis.extents.tolist()),
         "Values are signed. Polynomials are evaluated as nested products, not as sums of "
         "monomials, which is more accurate.",
-        *_formulas(equations),
     ]
+    if basis.count() <= SHOWN_EQUATIONS and is_quick(basis, len(basis.blocks)):
+        paragraphs += [
+            f"[{k}] about {CODE.write(each, equations.names)}"
+            for k, each in enumerate(choose_terms(basis, equations.scale))
+            if len(each.coefficients) <= SHOWN_TERMS
+        ]
     return [line for text in paragraphs for line in wrap(_plain(text), 88, subsequent_indent="  ")]
-
-
-def _formulas(equations: ModelEquations) -> list[str]:
-    """Write equations that people might read."""
-    basis = equations.basis
-    if basis.count() > SHOWN_EQUATIONS or not is_quick(basis, len(basis.blocks)):
-        return []
-    sums = choose_terms(basis, equations.scale)
-    return [
-        f"[{k}] about {CODE.write(each, equations.names)}"
-        for k, each in enumerate(sums)
-        if len(each.coefficients) <= SHOWN_TERMS
-    ]
 
 
 def _plain(text: str) -> str:
@@ -81,11 +73,6 @@ def _match_reserved() -> re.Pattern[str]:
     of_type = "(f|l|f16|f32x?|f64x?|f128x?|d32x?|d64x?|d128x?)?(_r)?"
     either = "|".join(re.findall(r"\b\w+\b(?!\])", plain))
     return re.compile(f"{either}|({'|'.join(mathematical.split())}){of_type}")
-
-
-def is_reserved(name: str) -> bool:
-    """Whether C, its library or a compiler has a meaning for a name already."""
-    return _match_reserved().fullmatch(name) is not None
 
 
 # --- The numbers that an evaluator needs, and how it goes about it, for source in any language ----
@@ -207,12 +194,25 @@ def to_c(
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
     tables = tables_of(equations.basis)
     comment = "\n".join(f" * {line}" for line in provenance(equations))
+    quoted = ",\n    ".join(map(_string, equations.names))
     parts = [
         f"/*\n{comment}\n */\n#include <stddef.h>",
-        _declarations(equations, name),
+        f"const int {name}_n_features = {len(equations.names)};\n"
+        f"const int {name}_n_values = {equations.basis.count()};\n"
+        f"const char *const {name}_features[] = {{\n    {quoted}\n}};",
         _table("double", f"{name}_center", equations.basis.blocks[0].projection[0]),
         _table("double", f"{name}_first", tables[0].on_products),
-        *(_degree_tables(each, t, name) for t, each in enumerate(tables[1:], start=2)),
+    ]
+    for degree, each in enumerate(tables[1:], start=2):
+        numbers: dict[str, FloatArray | IntArray] = {
+            "left": each.left, "right": each.right,
+            "products": each.on_products, "lower": each.on_lower,
+        }  # fmt: skip
+        parts.append("\n".join(
+            _table("int" if array.dtype.kind == "i" else "double", f"{name}_{what}{degree}", array)
+            for what, array in numbers.items()
+        ))  # fmt: skip
+    parts += [
         ADD.replace("NAME", name),
         _function(tables, name),
         BATCH.replace("NAME", name),
@@ -227,31 +227,11 @@ def check_c_name(name: str) -> None:
             f"name must be a free identifier of C, got {name!r}; use the letters a to z, digits "
             "and underscores, and begin with a letter"
         )
-    if name in TAKEN_IN_C or is_reserved(name):
+    if name in TAKEN_IN_C or _match_reserved().fullmatch(name):
         raise ValueError(
             f"name must be a free identifier of C, got {name!r}, which the source or C itself "
             f"uses; choose another, such as 'evaluate' or 'evaluate_{name}'"
         )
-
-
-def _declarations(equations: ModelEquations, name: str) -> str:
-    quoted = ",\n    ".join(map(_string, equations.names))
-    return (
-        f"const int {name}_n_features = {len(equations.names)};\n"
-        f"const int {name}_n_values = {equations.basis.count()};\n"
-        f"const char *const {name}_features[] = {{\n    {quoted}\n}};"
-    )
-
-
-def _degree_tables(each: DegreeTable, degree: int, name: str) -> str:
-    return "\n".join(
-        [
-            _table("int", f"{name}_left{degree}", each.left),
-            _table("int", f"{name}_right{degree}", each.right),
-            _table("double", f"{name}_products{degree}", each.on_products),
-            _table("double", f"{name}_lower{degree}", each.on_lower),
-        ]
-    )
 
 
 def _function(tables: list[DegreeTable], name: str) -> str:
@@ -396,7 +376,7 @@ def to_python(
         features=ascii(equations.names),
         center=_row(equations.basis.blocks[0].projection[0]),
         first=f"({tables[0].n_nonvanishing}, {_rows(tables[0].on_products.T)})",
-        higher=_higher(tables[1:]),
+        higher="(\n" + "".join(map(_degree, tables[1:])) + ")",
         name=name,
         n_features=len(equations.names),
         n_vanishing=equations.basis.count(),
@@ -419,13 +399,9 @@ def check_python_name(name: str) -> None:
         )
 
 
-def _higher(tables: list[DegreeTable]) -> str:
-    degrees = [
-        f"({each.n_nonvanishing}, {_row(each.left)}, {_row(each.right)},\n"
-        f" {_rows(each.on_products.T)},\n {_rows(each.on_lower.T)}),\n"
-        for each in tables
-    ]
-    return "(\n" + "".join(degrees) + ")"
+def _degree(each: DegreeTable) -> str:
+    factors = f"{each.n_nonvanishing}, {_row(each.left)}, {_row(each.right)}"
+    return f"({factors},\n {_rows(each.on_products.T)},\n {_rows(each.on_lower.T)}),\n"
 
 
 def _rows(matrix: FloatArray) -> str:

@@ -146,30 +146,26 @@ def to_computer_algebra(
         raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
     check_whole("digits", digits)
     if isinstance(equations, Sequence):
-        _refuse_for_polynomials(points, preprocessor)
+        for name, value in (("points", points), ("preprocessor", preprocessor)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} is for equations of a fitted model, got a sequence of polynomials as "
+                    f"well; pass the model, or leave {name} out"
+                )
         found = _read_polynomials(equations, feature_names)
-    elif points is None:
-        model = equations_of(equations, feature_names, preprocessor=preprocessor)
-        sums = choose_terms(model.basis, model.scale, digits=digits)
-        found = WrittenIdeal(sums, model.names, False, model.source)
     else:
         model = equations_of(equations, feature_names, preprocessor=preprocessor)
-        exact = to_rational(
-            equations, points, model.names, preprocessor=preprocessor, denominator=denominator
-        )
-        found = WrittenIdeal([_sum_of(each) for each in exact], model.names, True, model.source)
+        if points is None:
+            sums = choose_terms(model.basis, model.scale, digits=digits)
+        else:
+            exact = to_rational(
+                equations, points, model.names, preprocessor=preprocessor, denominator=denominator
+            )
+            sums = list(map(_sum_of, exact))
+        found = WrittenIdeal(sums, model.names, points is not None, model.source)
     if not found.sums:
         raise ValueError("nothing vanishes, so there is no ideal to write; raise tol or max_degree")
     return _write(found, SYSTEMS[system])
-
-
-def _refuse_for_polynomials(points: Any, preprocessor: Any) -> None:
-    for name, value in (("points", points), ("preprocessor", preprocessor)):
-        if value is not None:
-            raise ValueError(
-                f"{name} is for equations of a fitted model, got a sequence of polynomials as "
-                f"well; pass the model, or leave {name} out"
-            )
 
 
 def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> WrittenIdeal:
@@ -185,13 +181,8 @@ def _read_polynomials(polynomials: Sequence[Any], feature_names: Any) -> Written
     if feature_names is None:
         used = sorted({symbol.name for each in given for symbol in each.free_symbols})
         # The variables of the first polynomial, in their order, then others by name.
-        first = [
-            symbol.name
-            for each in given[:1]
-            if isinstance(each, sympy.Poly)
-            for symbol in each.gens
-        ]
-        feature_names = [*first, *(name for name in used if name not in first)]
+        first = [symbol.name for each in given[:1] for symbol in getattr(each, "gens", ())]
+        feature_names = list(dict.fromkeys([*first, *used]))
     names = check_names(feature_names, len(feature_names))
     sums, is_exact = [], True
     for each in given:

@@ -15,7 +15,7 @@ from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.sizes import DataScale
-from vanishing.equations.text import LATEX, SHOWN_DIGITS, Sum, latex_symbol
+from vanishing.equations.text import LATEX, SHOWN_DIGITS, Sum
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import LARGEST_MATRIX
@@ -46,8 +46,7 @@ def affine_map(preprocessor: Any) -> AffineMap:
     (array([[0.5]]), array([-1.5]))
     """
     if isinstance(preprocessor, Pipeline):
-        steps = [step for _, step in preprocessor.steps if step not in (None, "passthrough")]
-        return compose_maps(map(affine_map, steps))
+        return compose_maps(map(affine_map, steps_of(preprocessor)))
     # No subclasses: they may do anything.
     if type(preprocessor) not in _READERS:
         known = ", ".join(kind.__name__ for kind in _READERS)
@@ -57,6 +56,17 @@ def affine_map(preprocessor: Any) -> AffineMap:
         )
     check_is_fitted(preprocessor)
     return _READERS[type(preprocessor)](preprocessor)
+
+
+def steps_of(pipeline: Any) -> list[Any]:
+    """Return the steps that do something, those of pipelines in it too."""
+    steps: list[Any] = []
+    for _, step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            steps += steps_of(step)
+        elif step is not None and step != "passthrough":
+            steps.append(step)
+    return steps
 
 
 def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
@@ -147,9 +157,9 @@ def equations_of(
 ) -> ModelEquations:
     """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
-    while isinstance(model, Pipeline):
-        steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-        model = model.steps[-1][1]
+    if isinstance(model, Pipeline):
+        steps += steps_of(model)
+        model = steps.pop() if steps else None
     basis, source = _basis_of(model)
     if steps:
         basis = basis.compose(compose_maps(map(affine_map, steps)))
@@ -185,15 +195,11 @@ def choose_terms(
 ) -> list[Sum]:
     """Expand the vanishing polynomials, and choose terms and digits that count on the data."""
     exponents, coefficients = expand_basis(basis)
-    found = []
-    chosen = scale.terms(basis, coefficients, digits=digits)
-    for column, (kept, of_each) in zip(coefficients.T, chosen, strict=True):
-        shown = kept[:n_terms]
-        n_left_out = len(kept) - len(shown)
-        found.append(
-            Sum(exponents[shown], column[shown].tolist(), of_each[:n_terms].tolist(), n_left_out)
-        )
-    return found
+    chosen = zip(coefficients.T, scale.terms(basis, coefficients, digits=digits), strict=True)
+    return [
+        Sum(exponents[kept], column[kept].tolist(), of_each.tolist()).shorten(n_terms)
+        for column, (kept, of_each) in chosen
+    ]
 
 
 def _basis_of(model: Any) -> tuple[PolynomialBasis, str]:
@@ -317,6 +323,5 @@ def to_latex(
     """
     check_whole("digits", digits)
     equations = equations_of(model, feature_names, preprocessor=preprocessor)
-    symbols = [latex_symbol(name) for name in equations.names]
     sums = choose_terms(equations.basis, equations.scale, digits=digits)
-    return [LATEX.write(each, symbols) for each in sums]
+    return [LATEX.write(each, equations.names) for each in sums]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from math import isqrt
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.expansion import scaling_of
+from vanishing.equations.expansion import scaling_of, steps_of
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, needed_blocks
@@ -88,6 +88,11 @@ class Graph:
         """Return a value as another type."""
         to = self.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
         return self.op("Cast", value, name=name, to=to)
+
+    def describe(self, name: str, kind: npt.DTypeLike, shape: Sequence[str | int] = ()) -> Any:
+        """Return the name, type and shape of an input or output."""
+        to = self.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return self.helper.make_tensor_value_info(name, to, shape)
 
     def where(self, condition: "Value", yes: "Operand", no: "Operand") -> "Value":
         """Choose number by number."""
@@ -183,6 +188,11 @@ class Output:
     width: int | None = None
     is_label: bool = False
 
+    def describe(self, graph: Graph, name: str, rows: str, kind: npt.DTypeLike) -> Any:
+        """Return its name, type and shape, for a graph that has it as an output."""
+        shape: list[str | int] = [rows] if self.width is None else [rows, self.width]
+        return graph.describe(name, np.int64 if self.is_label else kind, shape)
+
 
 # --- Nodes of the preprocessing that is known: scalers, PCA and pipelines -------------------------
 #
@@ -211,17 +221,6 @@ def _pca(pca: Any, graph: Graph, x: Value) -> Value:
     spreads = np.sqrt(pca.explained_variance_)
     # As scikit-learn does, so that directions without variance do not become infinite.
     return z / np.asarray(np.maximum(spreads, np.finfo(spreads.dtype).eps))
-
-
-def steps_of(pipeline: Any) -> list[Any]:
-    """Return the steps that do something, those of pipelines in it too."""
-    steps: list[Any] = []
-    for _, step in pipeline.steps:
-        if type(step) is Pipeline:
-            steps += steps_of(step)
-        elif step is not None and step != "passthrough":
-            steps.append(step)
-    return steps
 
 
 #: What can stand before a model.
@@ -286,22 +285,24 @@ class Combination:
         )
 
     def write(
-        self, j: int, columns: IntArray, on_candidates: FloatArray, on_lower: FloatArray
+        self,
+        j: int,
+        columns: IntArray,
+        on_candidates: FloatArray,
+        on_lower: FloatArray,
+        centers: FloatArray | float = 0.0,
+        factors: FloatArray | float = 1.0,
     ) -> None:
-        """Set the polynomials (C_pre - F L) V of basis j; the columns are those of C_pre and F."""
+        """Set the polynomials ((C_pre - F L) V - center) · factor of basis j.
+
+        The columns are those of C_pre and F.
+        """
         count = on_candidates.shape[1]
-        self.bias[j, :count, 0] = -on_lower[0]  # what the constant 1 adds
+        self.bias[j, :count, 0] = (-on_lower[0] - centers) * factors  # what the constant 1 adds
         terms = np.zeros((self.matrix.shape[2], count))
         # Added, since the same variable may stand at several places.
         np.add.at(terms, columns, np.concatenate([on_candidates, -on_lower[1:]]))
-        self.matrix[j, :count] = terms.T
-
-    def shift_and_scale(self, j: int, centers: FloatArray, factors: FloatArray) -> None:
-        """Replace the polynomials p of basis j by (p - center) · factor."""
-        count = len(centers)
-        self.bias[j, :count, 0] -= centers
-        self.bias[j, :count, 0] *= factors
-        self.matrix[j, :count] *= factors[:, None]
+        self.matrix[j, :count] = (terms * factors).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,10 +337,12 @@ def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
         for j, block in present:
             columns = _columns(block, bases[j][:t], widths)
             degree.nonvanishing.write(j, columns, block.nonvanishing, block.nonvanishing_lower)
-            degree.vanishing.write(j, columns, np.asarray(block.vanishing), block.vanishing_lower)
             start = sum(lower.vanishing.shape[1] for lower in bases[j][:t])
             own = slice(start, start + block.vanishing.shape[1])
-            degree.vanishing.shift_and_scale(j, stack[j].centers[own], stack[j].factors[own])
+            degree.vanishing.write(
+                j, columns, np.asarray(block.vanishing), block.vanishing_lower,
+                stack[j].centers[own], stack[j].factors[own],
+            )  # fmt: skip
             degree.real[j, : block.vanishing.shape[1]] = True
             if t:
                 degree.left[j, : block.n_candidates] = block.left
@@ -456,12 +459,14 @@ def in_blocks(
         graph.op("Gather", x, taken, axis=0, name=rows.name)
         body += nodes
         goes_on = graph.op("Identity", True)
+    joined = []
     stacked = _loop(graph, n_blocks, number, body, goes_on, outputs)
-    end = n_samples.reshape(1)
-    return [
-        Output(each.name, _joined(graph, all_blocks, each.width, end), each.width, each.is_label)
-        for each, all_blocks in zip(outputs, stacked, strict=True)
-    ]
+    for each, blocks in zip(outputs, stacked, strict=True):
+        rows = blocks.reshape(-1) if each.width is None else blocks.reshape(-1, each.width)
+        # Without the rows that were repeated.
+        kept = graph.op("Slice", rows, [0], n_samples.reshape(1), [0])
+        joined.append(replace(each, value=kept))
+    return joined
 
 
 def _loop(
@@ -473,22 +478,13 @@ def _loop(
     outputs: list[Output],
 ) -> list[Value]:
     """Add the loop, and return its outputs stacked along a new first axis."""
-    info, kind_of = graph.helper.make_tensor_value_info, graph.helper.np_dtype_to_tensor_dtype
-    integer, boolean = kind_of(np.dtype(np.int64)), kind_of(np.dtype(np.bool_))
-    number_type = kind_of(graph.arithmetic)
-    results = [
-        info(
-            each.value.name,
-            integer if each.is_label else number_type,
-            ["block"] if each.width is None else ["block", each.width],
-        )
-        for each in outputs
-    ]
+    went_on = graph.describe(graph.new_name("went_on"), np.bool_)
+    results = [each.describe(graph, each.value.name, "block", graph.arithmetic) for each in outputs]
     repeated = graph.helper.make_graph(
         body,
         "block",
-        [info(number.name, integer, []), info(graph.new_name("went_on"), boolean, [])],
-        [info(goes_on.name, boolean, []), *results],
+        [graph.describe(number.name, np.int64), went_on],
+        [graph.describe(goes_on.name, np.bool_), *results],
     )
     stacked = [Value(graph, graph.new_name("loop")) for _ in outputs]
     graph.nodes.append(
@@ -497,12 +493,6 @@ def _loop(
         )
     )
     return stacked
-
-
-def _joined(graph: Graph, stacked: Value, width: int | None, end: Value) -> Value:
-    """Join the blocks, without the rows that were repeated."""
-    joined = stacked.reshape(-1) if width is None else stacked.reshape(-1, width)
-    return graph.op("Slice", joined, [0], end, [0])
 
 
 # --- Models as files of ONNX ----------------------------------------------------------------------
@@ -617,17 +607,8 @@ def _check_types(dtype: str, arithmetic: str) -> None:
 def _assemble(graph: Graph, model: Any, steps: list[Any], outputs: list[Output], dtype: str) -> Any:
     n_features = getattr(steps[0], "n_features_in_", None) or steps[0].n_features
     helper = graph.helper
-    kind_of = helper.np_dtype_to_tensor_dtype
-    number, integer = kind_of(np.dtype(dtype)), kind_of(np.dtype(np.int64))
-    X = helper.make_tensor_value_info("X", number, ["n_samples", n_features])
-    results = [
-        helper.make_tensor_value_info(
-            output.name,
-            integer if output.is_label else number,
-            ["n_samples"] if output.width is None else ["n_samples", output.width],
-        )
-        for output in outputs
-    ]
+    X = graph.describe("X", dtype, ["n_samples", n_features])
+    results = [each.describe(graph, each.name, "n_samples", dtype) for each in outputs]
     name = type(steps[-1]).__name__
     operators = [helper.make_opsetid("", OPSET)]
     proto = helper.make_model(

@@ -12,7 +12,7 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmask
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
-from vanishing.equations.text import simple_number
+from vanishing.equations.rounding import simple_number
 from vanishing.levels import CHANCE, ROUNDING, SAME
 from vanishing.polynomials.monomials import (
     Monomials,
@@ -20,6 +20,7 @@ from vanishing.polynomials.monomials import (
     monomials,
     multiples_up_to,
     normalize_columns,
+    spanning,
 )
 
 # --- Floating point numbers as the small rationals that they are close to -------------------------
@@ -102,8 +103,8 @@ PIVOT_SHARE = 0.05
 def reduced_echelon(
     rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
 ) -> tuple[FloatArray, IntArray]:
-    """Bring the span of rows to reduced echelon form, by pivots in order; return both."""
-    span = _orthonormal(rows)
+    """Bring the span of rows of norm 1 or less to reduced echelon form; return both."""
+    span = spanning(rows.T, SAME).T
     pivots = _pivots(span, order, pivot_share)
     echelon = np.linalg.solve(span[:, pivots], span)
     echelon[:, pivots] = np.eye(len(pivots))
@@ -115,14 +116,6 @@ def reduced_modulo(rows: FloatArray, echelon: FloatArray, pivots: IntArray) -> F
     reduced = rows - rows[:, pivots] @ echelon
     reduced[:, pivots] = 0.0
     return reduced
-
-
-def _orthonormal(rows: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of rows of norm 1 or less, up to rounding errors."""
-    if not rows.size:
-        return np.zeros((0, rows.shape[1]))
-    _, singular, basis = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(basis[singular > SAME])
 
 
 def _pivots(span: FloatArray, order: IntArray, pivot_share: float) -> IntArray:

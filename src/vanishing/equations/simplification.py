@@ -12,7 +12,6 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from vanishing.arrays.namespace import (
-    BoolArray,
     FloatArray,
     IntArray,
     import_extra,
@@ -34,6 +33,7 @@ from vanishing.equations.rational import (
     reduced_echelon,
     reduced_modulo,
 )
+from vanishing.equations.rounding import Adjustable, simple_number
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import (
     LATEX,
@@ -41,57 +41,11 @@ from vanishing.equations.text import (
     SHOWN_DIGITS,
     Sum,
     latex_symbol,
-    plain_symbol,
-    simple_number,
 )
 from vanishing.equations.uncertainty import FittedSample, Sample
 from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count, multiples_up_to, normalize_columns
-
-# --- Coefficients that are fixed one after the other while the others follow ----------------------
-#
-# The coefficients of a fitted polynomial are uncertain together: where one is changed, others can
-# make up for it. Here a change is measured in standard errors, as a sum of squares, and when a
-# coefficient is given a value the others move to where the sum is smallest. To fix a coefficient at
-# zero is to drop its term, and to fix it at a short number is to round it.
-
-
-class Adjustable:
-    """Uncertain coefficients of one polynomial, as they are now."""
-
-    def __init__(self, coefficients: FloatArray, directions: FloatArray) -> None:
-        self.coefficients = coefficients.copy()
-        self.fixed: BoolArray = np.all(directions == 0, axis=1)
-        self.cost = 0.0
-        self._free = directions.copy()
-
-    def copy(self) -> "Adjustable":
-        """Return one that can be changed separately."""
-        twin = Adjustable(self.coefficients, self._free)
-        twin.fixed, twin.cost = self.fixed.copy(), self.cost
-        return twin
-
-    def errors(self) -> FloatArray:
-        """Return the standard error of each coefficient, given those that are fixed."""
-        return np.asarray(np.linalg.norm(self._free, axis=1))
-
-    def cost_of(self, index: int, value: float) -> float:
-        """Return what it adds to the cost to fix a coefficient."""
-        squared = float(self._free[index] @ self._free[index])
-        return (value - float(self.coefficients[index])) ** 2 / squared if squared else np.inf
-
-    def fix(self, index: int, value: float) -> None:
-        """Give a coefficient a value, and adjust those that are not fixed."""
-        self.cost += self.cost_of(index, value)
-        row = self._free[index].copy()
-        along = self._free @ row / (row @ row)
-        self.coefficients += along * (value - self.coefficients[index])
-        self._free -= np.outer(along, row)
-        self._free[index] = 0.0
-        self.coefficients[index] = value
-        self.fixed[index] = True
-
 
 # --- Shorter polynomials that the data cannot tell from the fitted ones ---------------------------
 #
@@ -138,10 +92,16 @@ def with_fractions(polynomial: Adjustable) -> Simplified | None:
     trial = polynomial.copy()
     fractions = [Fraction(c) for c in trial.coefficients]  # those that are fixed are 0 or 1
     while not trial.fixed.all():
+        margins = norm.isf(CHANCE / 2) * trial.errors()
+        nearby = {
+            index: simple_number(float(trial.coefficients[index]), float(margins[index]))
+            for index in np.flatnonzero(~trial.fixed).tolist()
+        }
         # The one that is least likely a coincidence first: the others get more certain by it.
-        index, fractions[index], coincidence = min(_nearby_fractions(trial), key=lambda f: f[2])
-        if coincidence > LARGEST_COINCIDENCE:
+        index = min(nearby, key=lambda i: nearby[i].coincidence if nearby[i].value else np.inf)
+        if not nearby[index].value or nearby[index].coincidence > LARGEST_COINCIDENCE:
             return None
+        fractions[index] = nearby[index].value
         trial.fix(index, float(fractions[index]))
     scale = lcm(*(fraction.denominator for fraction in fractions))
     if scale * CHANCE > 1 or trial.cost > chi2.isf(CHANCE, len(fractions)):
@@ -176,14 +136,6 @@ def significant_digits(value: float) -> int:
     """Return how many digits it takes to write a number, leading and trailing zeros left out."""
     mantissa = f"{abs(value):.{float_info.dig - 1}e}".split("e")[0]
     return len(mantissa.replace(".", "").rstrip("0")) or 1
-
-
-def _nearby_fractions(polynomial: Adjustable) -> Iterator[tuple[int, Fraction, float]]:
-    """Yield the simplest fraction near each coefficient, and how easily there is one."""
-    margins = norm.isf(CHANCE / 2) * polynomial.errors()
-    for index in np.flatnonzero(~polynomial.fixed).tolist():
-        found = simple_number(float(polynomial.coefficients[index]), float(margins[index]))
-        yield index, found.value, found.coincidence if found.value else np.inf
 
 
 # --- One equation in a readable form, and what is known of it -------------------------------------
@@ -257,20 +209,21 @@ class TidyEquation:
     @property
     def latex(self) -> str:
         """The polynomial as LaTeX."""
-        symbols = [latex_symbol(name) for name in self.names]
         if self.is_product:
             import sympy
 
-            names = {sympy.Symbol(n): latex for n, latex in zip(self.names, symbols, strict=True)}
+            names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
             return str(sympy.latex(self.expression, symbol_names=names))
-        return LATEX.write(Sum(self.exponents, self.coefficients, float_info.dig), symbols)
+        return LATEX.write(self._sum, self.names)
 
     def __str__(self) -> str:
         if self.is_product:
             return f"{str(self.expression).replace('**', '^')} = 0"
-        names = list(map(plain_symbol, self.names))
-        terms = Sum(self.exponents, self.coefficients, float_info.dig)
-        return f"{LAW.write(terms, names)} = 0"
+        return f"{LAW.write(self._sum, self.names)} = 0"
+
+    @property
+    def _sum(self) -> Sum:
+        return Sum(self.exponents, self.coefficients, float_info.dig)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -460,17 +413,12 @@ def simplify(
     simplified = with_fractions(polynomial) if integers and digits is None else None
     if simplified is None:
         return with_decimals(polynomial, digits)
-    return _with_first_term_positive(simplified, sample.table.exponents)
-
-
-def _with_first_term_positive(simplified: Simplified, exponents: IntArray) -> Simplified:
-    """Change the signs of a sum of integers such that it is written as people do."""
+    # People write sums of whole numbers with a positive first term.
     kept = np.flatnonzero(simplified.coefficients)
-    degrees = exponents[kept].sum(axis=1)
+    degrees = sample.table.exponents[kept].sum(axis=1)
     first = kept[np.argmax(degrees == degrees.max(initial=0))] if kept.size else 0
-    if simplified.coefficients[first] >= 0:
-        return simplified
-    return Simplified(tuple(-c for c in simplified.coefficients), -simplified.scale)
+    sign = -1 if simplified.coefficients[first] < 0 else 1
+    return Simplified(tuple(sign * c for c in simplified.coefficients), sign * simplified.scale)
 
 
 def write_shortest(
@@ -685,10 +633,9 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
         sizes = sample.sizes[: len(written)]
         span = 2 * abs(simplified.scale) * sample.change(fitted)
         kept, digits = terms_that_count(written, sizes, span=span, digits=SHOWN_DIGITS)
-        shown = kept[:SHOWN_TERMS]
-        coefficients = [simplified.coefficients[k] for k in shown]
-        exponents, n_left_out = sample.table.exponents[shown], len(kept) - len(shown)
-        sums.append(Sum(exponents, coefficients, digits[:SHOWN_TERMS].tolist(), n_left_out))
+        coefficients = [simplified.coefficients[k] for k in kept]
+        every = Sum(sample.table.exponents[kept], coefficients, digits.tolist())
+        sums.append(every.shorten(SHOWN_TERMS))
         degrees.append(degree)
         extents.append(sample.extent(fitted, degree))
     n_chosen = max(map(len, among))
@@ -715,11 +662,10 @@ def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
 def print_text(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as lines of text, with their extents."""
     found = excerpt(basis, model)
-    symbols = list(map(plain_symbol, names))
     lines = []
     for each, extent in zip(found.sums, found.extents.tolist(), strict=True):
         more = f" + ({each.n_left_out} more terms)" if each.n_left_out else ""
-        lines.append(f"  {LAW.write(each, symbols)}{more} = 0   (extent {extent:.2g})")
+        lines.append(f"  {LAW.write(each, names)}{more} = 0   (extent {extent:.2g})")
     if found.rest:
         lines.append(f"  ({found.rest})")
     return "\n".join(lines)
@@ -728,11 +674,10 @@ def print_text(basis: PolynomialBasis, names: Sequence[str], model: Any = None) 
 def notebook_latex(basis: PolynomialBasis, names: Sequence[str], model: Any = None) -> str:
     """Write the first equations of a basis as one display in LaTeX."""
     found = excerpt(basis, model)
-    symbols = [latex_symbol(name) for name in names]
     lines = []
     for each in found.sums:
         dots = r" + \cdots" if each.n_left_out else ""
-        lines.append(f"{LATEX.write(each, symbols)}{dots} &= 0")
+        lines.append(f"{LATEX.write(each, names)}{dots} &= 0")
     if found.rest:
         lines.append(f"&\\text{{{found.rest}}}")
     body = " \\\\\n".join(lines)

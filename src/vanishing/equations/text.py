@@ -2,11 +2,8 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import floor
+from dataclasses import dataclass, replace
 from os.path import commonprefix
-from typing import NamedTuple
 
 import numpy as np
 
@@ -135,42 +132,6 @@ def shorten_names(names: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     return [shorten_name(f"…{rest[: len(rest) - tail]}…", length) for rest in rests]
 
 
-# --- The simple number nearby ---------------------------------------------------------------------
-
-
-class SimpleNumber(NamedTuple):
-    """A simple number near another one, and how many as simple are as near by chance."""
-
-    value: Fraction
-    coincidence: float
-
-
-def simple_number(value: float, tolerance: float) -> SimpleNumber:
-    """Find the simplest fraction within a tolerance of a number."""
-    fraction = simplest_fraction(value, tolerance)
-    return SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
-
-
-def simplest_fraction(value: float, error: float) -> Fraction:
-    """Return the fraction of smallest denominator in [value - error, value + error]."""
-    exact, margin = Fraction(value), Fraction(error)
-    if exact < 0:
-        return -_simplest_between(-exact - margin, -exact + margin)
-    return _simplest_between(exact - margin, exact + margin)
-
-
-def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Continued fractions of both ends as far as they agree, then the smallest that fits."""
-    whole = floor(low)
-    if low <= 0:
-        return Fraction(0)
-    if whole == low:
-        return Fraction(whole)
-    if whole + 1 <= high:
-        return Fraction(whole + 1)
-    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
-
-
 # --- Sums of terms: one writer for all notations --------------------------------------------------
 
 
@@ -182,6 +143,13 @@ class Sum:
     coefficients: Sequence[float]
     digits: int | Sequence[int]  # significant ones, of all or of each
     n_left_out: int = 0
+
+    def shorten(self, n_terms: int | None) -> "Sum":
+        """Return the sum of the first terms, if there are more."""
+        exponents, coefficients = self.exponents[:n_terms], self.coefficients[:n_terms]
+        digits = self.digits if isinstance(self.digits, int) else self.digits[:n_terms]
+        n_left_out = len(self.coefficients) - len(coefficients)
+        return Sum(exponents, coefficients, digits, n_left_out)
 
     def terms(
         self, names: Sequence[str], write_number: Callable[[float, int], str]
@@ -220,11 +188,13 @@ class Notation:
     power: str = "{}^{}"
     ten: str | None = None  # a power of ten; None to write 1e-05
     write_number: Callable[[float, int], str] = lambda value, digits: f"{value:.{digits}g}"
+    write_name: Callable[[str], str] = str
+    function: str = "{}({})"
     superscripts: bool = False
 
     def write(self, terms: Sum, names: Sequence[str]) -> str:
-        """Write a sum, with names as they are in this notation."""
-        return self.write_terms(terms.terms(names, self.write_number))
+        """Write a sum."""
+        return self.write_terms(terms.terms(list(map(self.write_name, names)), self.write_number))
 
     def write_terms(self, terms: Iterable["Term"]) -> str:
         """Write terms whose numbers and names are written already."""
@@ -249,24 +219,6 @@ class Notation:
         return mantissa + self.ten.format(int(exponent)) if e and self.ten else number
 
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-#: For any terminal: 0.5 x^2 - y
-ASCII = Notation()
-#: 0.5 x² - y
-UNICODE = Notation(superscripts=True)
-#: Laws: 2*E = m*v^2
-LAW = Notation(times="*")
-#: 0.5 x^{2} -y
-LATEX = Notation((" +", " -"), power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
-#: Laws in LaTeX: 2 E = m v^{2}
-LAW_IN_LATEX = Notation(power="{}^{{{}}}", ten=r" \cdot 10^{{{}}}")
-#: Comments of C and Python: +0.5*x^2 -y
-CODE = Notation((" +", " -"), ("+", "-"), times="*")
-#: For screen readers: 0.5 · x^2 − y
-SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=significant)
-
-
 def plain_symbol(name: str) -> str:
     """Write the name of a variable in one line; in brackets, unless it is a single word."""
     if name.rstrip("'").isidentifier():
@@ -285,3 +237,26 @@ def latex_symbol(name: str) -> str:
     special = {"^": r"\hat{}", "~": r"\sim{}", "\\": r"\backslash{}", "<": "<{}"}
     escaped = "".join(f"\\{c}" if c in "_%&#$ {}" else special.get(c, c) for c in printable(name))
     return f"\\mathrm{{{escaped}}}"
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+#: For any terminal: 0.5 x^2 - y
+ASCII = Notation()
+#: 0.5 x² - y
+UNICODE = Notation(superscripts=True)
+#: Laws: 2*E = m*v^2
+LAW = Notation(times="*", write_name=plain_symbol)
+#: Laws in LaTeX: 2 E = m v^{2}
+LAW_IN_LATEX = Notation(
+    power="{}^{{{}}}",
+    ten=r" \cdot 10^{{{}}}",
+    write_name=latex_symbol,
+    function=r"\{}({})",
+)
+#: 0.5 x^{2} -y
+LATEX = replace(LAW_IN_LATEX, signs=(" +", " -"))
+#: Comments of C and Python: +0.5*x^2 -y
+CODE = Notation((" +", " -"), ("+", "-"), times="*")
+#: For screen readers: 0.5 · x^2 − y
+SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=significant)

@@ -8,7 +8,7 @@ of polynomials. Cells that do are ranked by their likelihood and by how plausibl
 no cell explains the row, pairs of cells are tried.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import chain, combinations, compress, groupby, islice, product
@@ -230,11 +230,6 @@ class Check:
         used = {name for law in self.laws for name in law.columns} | set(self.sources)
         return tuple(name for name in self.columns if name not in used)
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether some cell is not a number, such as a typo."""
-        return any(fix.text for found in self.rows for fix in found.fixes)
-
     def ranked(self) -> "Check":
         """Return the same rows in another order.
 
@@ -247,13 +242,7 @@ class Check:
         return replace(self, rows=rows)
 
     def sections(self) -> list[Findings]:
-        """Split what was found: broken rows, cells that are not numbers, and missing cells.
-
-        Returns
-        -------
-        list of Findings
-            Each has a ``kind``, a ``title``, and the rows as a ``check``.
-        """
+        """Split what was found: broken rows, cells that are not numbers, and missing cells."""
         rows: dict[str, list[BrokenRow]] = {"broken": [], "text": [], "missing": []}
         for found in self.rows:
             has_text = any(fix.text for fix in found.fixes)
@@ -390,16 +379,7 @@ class Check:
         return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
 
     def name_laws(self, found: BrokenRow) -> str:
-        """Return the laws of a row in one line, or what it is the total of.
-
-        Parameters
-        ----------
-        found : BrokenRow
-
-        Returns
-        -------
-        str
-        """
+        """Return the laws of a row in one line, or what it is the total of."""
         if found.total_of:
             return f"total of {found.total_of}"
         return "; ".join(str(self.laws[k]) for k in found.laws)
@@ -572,6 +552,9 @@ class Model:
     proportional: bool
     #: Standard deviations by which a sound row may be off a law with noise.
     threshold: float
+    #: Places of the laws in the list of the user; the first ``n_laws`` are those of the row itself.
+    numbers: Sequence[int]
+    n_laws: int
     units: FloatArray | float = 0.0
     coarser: FloatArray | float = 0.0
 
@@ -640,6 +623,10 @@ class Model:
     def lack(self, X: FloatArray) -> BoolArray:
         """Return whether rows lack cells of laws, shape (n_rows, n_laws)."""
         return np.asarray(np.isnan(X) @ self.involved.T)
+
+    def complete(self, x: FloatArray) -> FloatArray:
+        """Compute the cells of a row again that are functions of others."""
+        return x
 
     def solve(self, x: FloatArray, columns: list[int], laws: Sequence[int]) -> FloatArray:
         """Return a row with some cells changed so that laws hold best (Gauss-Newton).
@@ -717,52 +704,98 @@ class Restored(NamedTuple):
     prior: float
 
 
+class Rows:
+    """Rows in the order in which they are checked."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = values
+        self.order: IntArray = np.arange(len(values))
+
+    def join(self, row: int) -> FloatArray:
+        """Return a row with the cells of other rows that its laws speak about."""
+        return np.asarray(self.values[row])
+
+    def join_all(self) -> FloatArray:
+        """Return all rows, as ``join`` does."""
+        return self.values
+
+    def change(self, row: int, found: BrokenRow) -> None:
+        """Put wrong cells right that laws of later rows speak about."""
+
+
 class Checker(Model):
-    """Finds rows that break laws, and the cells that do."""
+    """Finds rows that break laws, and the cells that do.
+
+    Rows may be longer than those of the table: only the first cells are looked at then.
+    """
+
+    @property
+    def n_cells(self) -> int:
+        """How many of the cells are those of the row itself."""
+        return len(self.spreads)
 
     # A row whose terms overflow is broken, which is all that there is to say.
     @np.errstate(over="ignore", invalid="ignore")
     def check(
         self,
-        X: FloatArray,
+        rows: Rows,
         row_names: Sequence[Any],
-        callback: Callable[[int], object] | None = None,
-        texts: Mapping[tuple[int, str], str] | None = None,
-        applies: BoolArray | None = None,
+        callback: Callable[[int], object] | None,
+        texts: Mapping[tuple[int, str], str],
+        applies: BoolArray,
     ) -> Check:
-        """Find the broken rows and the cells that break them, a block of rows at a time.
+        """Find the broken rows and the cells that break them.
 
         ``texts`` are what cells hold that are not numbers, by row and column. ``applies`` says
-        which laws speak of which rows, shape (n_rows, n_laws); by default all of them.
+        which laws speak of which rows, shape (n_rows, n_laws).
         """
-        found: list[BrokenRow] = []
-        unchecked: list[int] = []
+        X = rows.join_all()
+        spoken = np.ones((len(X), len(self.laws)), dtype=bool)
+        spoken[:, : self.n_laws] = applies
+        suspect, is_checked = np.zeros((2, len(X)), dtype=bool)
         checker = self.read_units(X) if self.laws else self
         n_block = max(BLOCK // max(len(self.laws) * X.shape[1], 1), 1)
         for start in range(0, len(X) if self.laws else 0, n_block):
-            block = X[start : start + n_block]
-            scores, lacking = checker.scores(block), checker.lack(block)
-            broken = ~(np.abs(scores) <= self.threshold)
-            spoken = np.ones(broken.shape, dtype=bool)
-            if applies is not None:
-                spoken = applies[start : start + n_block]
-            unchecked.extend((start + np.flatnonzero((lacking | ~spoken).all(axis=1))).tolist())
-            broken, lacking = broken & spoken, lacking & spoken
-            for row in np.flatnonzero((broken | lacking).any(axis=1)).tolist():
-                place = start + row, row_names[start + row]
-                among = np.flatnonzero(spoken[row]).tolist()
-                part = replace(checker, laws=[self.laws[k] for k in among])
-                said = part.fill(block[row], *place) if lacking[row].any() else []
-                if broken[row].any():
-                    said.append(part.explain(block[row], *place))
-                found.extend(
-                    replace(each, laws=tuple(among[k] for k in each.laws)) for each in said
-                )
-                if callback is not None:
-                    callback(start + row + 1)
+            block = slice(start, start + n_block)
+            lacking, broken = checker.lack(X[block]), checker.find_broken(checker.scores(X[block]))
+            is_checked[block] = (spoken[block] & ~lacking).any(axis=1)
+            suspect[block] = ((broken | lacking) & spoken[block])[:, : self.n_laws].any(axis=1)
+        found: list[BrokenRow] = []
+        for row in rows.order[suspect[rows.order]].tolist():
+            part = checker.select(spoken[row])
+            for each in part.examine(rows.join(row), row, row_names[row]):
+                found.append(each)
+                rows.change(row, each)
             if callback is not None:
-                callback(start + len(block))
-        return Check(self.laws, _add_texts(found, texts or {}, row_names), len(X), tuple(unchecked))
+                callback(row + 1)
+        if callback is not None:
+            callback(len(X))
+        unchecked = tuple(np.flatnonzero(~is_checked).tolist() if self.laws else ())
+        return Check(self.laws, _add_texts(found, texts, row_names), len(X), unchecked)
+
+    def select(self, chosen: BoolArray) -> Self:
+        """Return a checker of some of the laws."""
+        if chosen.all():
+            return self
+        laws, numbers = list(compress(self.laws, chosen)), list(compress(self.numbers, chosen))
+        return replace(self, laws=laws, numbers=numbers, n_laws=int(chosen[: self.n_laws].sum()))
+
+    def examine(self, x: FloatArray, row: int, name: Any) -> Iterator[BrokenRow]:
+        """Yield what is missing in a row, and what is broken."""
+        lacking = self.lack(x[None])[0]
+        if lacking[: self.n_laws].any():
+            yield from self.fill(x, row, name)
+        found = self.select(~lacking).explain(np.where(np.isnan(x), 0.0, x), row, name)
+        if found is not None:
+            yield found
+
+    def name_laws(self, laws: Iterable[int]) -> tuple[int, ...]:
+        """Return the places of laws in the list of the user."""
+        return tuple(dict.fromkeys(self.numbers[k] for k in laws))
+
+    def find_broken(self, scores: FloatArray) -> BoolArray:
+        """Return which scores are those of broken laws."""
+        return np.asarray(~(np.abs(scores) <= self.threshold))
 
     def read_units(self, X: FloatArray) -> Self:
         """Return a checker that knows how many digits the rows have."""
@@ -777,25 +810,26 @@ class Checker(Model):
 
     # --- Broken cells -----------------------------------------------------------------------------
 
-    def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow:
+    def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow | None:
         """Say which laws a row breaks, and which cells would restore them.
 
         One wrong cell is more likely than two, and a law with noise that is a few deviations off
         more likely than either. Of single cells, all that are likely are told.
         """
-        lacking = self.lack(x[None])[0]
-        if lacking.any():
-            there = np.flatnonzero(~lacking).tolist()
-            part = replace(self, laws=[self.laws[k] for k in there])
-            found = part.explain(np.where(np.isnan(x), 0.0, x), row, name)
-            return replace(found, laws=tuple(there[k] for k in found.laws))
+        if not self.laws:
+            return None
         scores = self.scores(x[None])[0]
-        broken = tuple(np.flatnonzero(~(np.abs(scores) <= self.threshold)).tolist())
+        is_broken = self.find_broken(scores)
+        if not is_broken[: self.n_laws].any():
+            return None
+        broken = self.name_laws(np.flatnonzero(is_broken).tolist())
         worst = float(np.max(np.nan_to_num(np.abs(scores), nan=np.inf)))
         restored: list[Restored] = []
         for n_cells in (1, 2):
             tried = (self._restore(x, each, scores) for each in self._list_cells(scores, n_cells))
             restored = restored or [each for each in tried if each is not None]
+        if not restored and len(self.laws) > self.n_laws:  # other rows have wrong cells, too
+            return self.select(np.arange(len(self.laws)) < self.n_laws).explain(x, row, name)
         if not restored:
             return BrokenRow(row, name, broken, (), score=worst)
         best = min(each.misfit for each in restored)
@@ -826,10 +860,11 @@ class Checker(Model):
         law and is changed with them, so that the second column need not be in a broken law.
         """
         involved = self.involved
-        broken = involved[~(np.abs(scores) <= self.threshold)].any(axis=0)
+        broken = np.asarray(involved[self.find_broken(scores)].any(axis=0))
         beyond = involved[~(np.abs(scores) <= self._limits)]
         linked = involved[involved[:, broken].any(axis=1)].any(axis=0)
-        first, others = np.flatnonzero(broken), np.flatnonzero(linked & ~broken)
+        is_own = np.arange(len(broken)) < self.n_cells
+        first, others = np.flatnonzero(broken & is_own), np.flatnonzero(linked & ~broken & is_own)
         cells = chain(combinations(first, n_cells), product(first, others) if n_cells > 1 else ())
         most = max(BLOCK // involved.size, 1)  # as many derivatives as fit into a block
         yield from islice(
@@ -845,6 +880,7 @@ class Checker(Model):
             changed = np.where(self.whole & (changed != x), np.round(changed), changed)
             # Without rounding errors: these break tax = 0.
             changed[cells] = [self.clean(j, float(changed[j])) for j in cells]
+            changed = self.complete(changed)
             scores = before.copy()
             scores[laws] = [self.score(k, changed[None], cells)[0] for k in laws]
             found.append((changed, scores, float(np.sum(scores**2))))
@@ -885,26 +921,23 @@ class Checker(Model):
     def fill(self, x: FloatArray, row: int, name: Any) -> list[BrokenRow]:
         """Fill the missing cells that the laws determine, one after the other, then together."""
         filled, fixes, used = x.copy(), [], []
-        laws = sorted(range(len(self.laws)), key=self._rank_noise)
+        # Those that hold to the last digit come first, then those up to rounding.
+        noise = [2 if law.resolution is None else int(law.resolution.any()) for law in self.laws]
+        laws = np.argsort(noise, kind="stable").tolist()
         while True:
             told = next(filter(None, (self._determine(k, filled) for k in laws)), None)
             for j, value, error, k in self._determine_jointly(filled) if told is None else [told]:
-                fixes.append(self.make_fix(j, np.nan, value, error))
+                if j < self.n_cells:
+                    fixes.append(self.make_fix(j, np.nan, value, error))
                 filled[j] = value
                 used.append(k)
             if told is None:
                 break
         # Where a filled cell breaks another law, it is not what the laws say.
         is_new = self.lack(x[None])[0] & ~self.lack(filled[None])[0]
-        is_kept = np.abs(self.scores(filled[None])[0]) <= self.threshold
-        if not fixes or not is_kept[is_new].all():
+        if not fixes or self.find_broken(self.scores(filled[None])[0])[is_new].any():
             return []
-        return [BrokenRow(row, name, tuple(dict.fromkeys(used)), tuple(fixes), is_missing=True)]
-
-    def _rank_noise(self, k: int) -> tuple[bool, bool]:
-        """Rank laws: those that hold to the last digit, up to rounding, and with noise."""
-        resolution = self.laws[k].resolution
-        return resolution is None, resolution is not None and bool(resolution.any())
+        return [BrokenRow(row, name, self.name_laws(used), tuple(fixes), is_missing=True)]
 
     def _determine(self, k: int, x: FloatArray) -> tuple[int, float, float, int] | None:
         """Return a missing cell, its value, its error and a law that has one value for it.

@@ -63,12 +63,7 @@ class Invariant(Law):
     ----------
     names : tuple of str
         All columns.
-    exponents : int array of shape (n_terms, n_columns)
-    coefficients : array of shape (n_terms,)
-        In the units of the columns. Whole numbers where the data allows it.
-    standard_errors : array of shape (n_terms,)
-        Of the coefficients. Those that are whole numbers have the error 0, as the one that the
-        others are relative to.
+    exponents, coefficients, standard_errors : as those of a ``Law``
     extent : float
         Root mean square distance of the rows from the surfaces on which the polynomial has its mean
         value along the trajectory, relative to the columns' spreads within trajectories.

@@ -5,13 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
-from math import gcd, isqrt, lcm
+from math import gcd, lcm
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.text import LAW, LAW_IN_LATEX, Term, plain_symbol, printable
+from vanishing.equations.rounding import Adjustable, simple_number
+from vanishing.equations.text import (
+    LAW,
+    LAW_IN_LATEX,
+    Notation,
+    Term,
+    latex_symbol,
+    printable,
+)
 from vanishing.laws.conditions import Condition
 from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
 from vanishing.levels import OUTLYING, ROUNDING
@@ -23,9 +31,31 @@ BY_COINCIDENCE = 0.05
 #: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
 MOST_SHIFT = np.finfo(float).maxexp - np.finfo(float).nmant
 
-#: Functions that write a number with its standard error, and the name of a column.
+#: Writes a number with its standard error.
 NumberWriter = Callable[[float, float], str]
-NameWriter = Callable[[str], str]
+
+
+def write_coefficient(value: float, error: float) -> str:
+    """Write a number with the digits that its standard error leaves."""
+    if value == int(value) and len(str(int(abs(value)))) <= np.finfo(float).precision:
+        return str(int(value))
+    return f"{value:.{count_digits(value, error)}g}"
+
+
+def write_with_error(value: float, error: float) -> str:
+    """Write a number with its standard error, if it has one, in units of the last digit."""
+    if error <= 0:
+        return write_coefficient(value, error)
+    mantissa, e, exponent = f"{value:#.{count_digits(value, error)}g}".partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return f"{mantissa.rstrip('.')}({max(round(error / unit), 1)}){e}{exponent}"
+
+
+def count_digits(value: float, error: float) -> int:
+    """Return how many digits of a number its standard error leaves."""
+    if error <= 0:
+        return 12
+    return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
 
 
 class Support(NamedTuple):
@@ -170,30 +200,20 @@ class Law:
     @property
     def latex(self) -> str:
         """The equation in LaTeX, with standard errors as in ``sides``."""
-        from vanishing.equations.text import latex_symbol  # laws are found without it
-
         if self.choices is not None:
             return r" \text{ or } ".join(each.latex for each in self.split_choices())
-        sides = self._write_sides(write_with_error, latex_symbol)
+        sides = self._write_sides(write_with_error, LAW_IN_LATEX)
         where = "" if self.where is None else r" \quad " + latex_symbol(f"where {self.where}")
         return " = ".join(map(LAW_IN_LATEX.write_terms, sides)) + where
 
     def split_choices(self) -> "list[Law]":
-        """Return the equations of which each row keeps one.
-
-        Returns
-        -------
-        list of Law
-            One for each of the ``choices``, or the law itself.
-        """
+        """Return the equations of which each row keeps one: the law itself if it is one."""
         if self.choices is None:
             return [self]
         return [replace(self, coefficients=each, choices=None) for each in self.choices]
 
     def _write_latex(self, expression: Any) -> str:
         """Write a SymPy expression of the columns, whose names are text and not commands."""
-        from vanishing.equations.text import latex_symbol
-
         sympy = import_extra("sympy", extra="symbolic", purpose="latex")
         names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
         return str(sympy.latex(expression, symbol_names=names))
@@ -203,11 +223,6 @@ class Law:
 
         Terms of one sign on each side; the shorter side, or the one that is a single column, is the
         left one. A target is the left side, if it is a term and in no other.
-
-        Returns
-        -------
-        left : list of int
-        right : list of int
         """
         if self.target is not None:
             powers = self._letters[:, self.names.index(self.target)]
@@ -235,39 +250,37 @@ class Law:
         Numbers that are not simple have their standard error, in units of the last digit:
         "12.552(5)" is 12.552 ± 0.005.
         """
-        return self._write_sides(write_with_error, plain_symbol)
+        return self._write_sides(write_with_error, LAW)
 
     def _write_sides(
-        self, write_number: NumberWriter, write_name: NameWriter
+        self, write_number: NumberWriter, notation: Notation
     ) -> tuple[list[Term], list[Term]]:
         if self.is_product:
-            return _write_product(self, write_number, write_name)
+            return _write_product(self, write_number, notation)
         if (mean := self._find_mean()) is not None:
-            letters = list(map(write_name, self.names))
+            letters = list(map(notation.write_name, self.names))
             others = ", ".join(letters[j] for j in np.flatnonzero(self.involved) if j != mean)
-            word = "mean" if write_name is plain_symbol else r"\operatorname{mean}"
-            return [Term(False, "", [(letters[mean], 1)])], [
-                Term(False, "", [(f"{word}({others})", 1)])
-            ]
-        left, right = self.split_terms()
-        sign = 1.0 if all(self.coefficients[i] > 0 for i in left) else -1.0
-        return (
-            self._write_terms(left, sign, write_number, write_name),
-            self._write_terms(right, -sign, write_number, write_name),
+            word = "mean" if notation is LAW else r"operatorname{mean}"
+            sides = letters[mean], notation.function.format(word, others)
+            left, right = ([Term(False, "", [(side, 1)])] for side in sides)
+            return left, right
+        terms = self.split_terms()
+        sign = 1.0 if all(self.coefficients[i] > 0 for i in terms[0]) else -1.0
+        left, right = (
+            self._write_terms(side, of_side, write_number, notation)
+            for side, of_side in zip(terms, (sign, -sign), strict=True)
         )
+        return left, right
 
     def _find_mean(self) -> int | None:
         """Return the column that is the mean of the others, if the law says that."""
         n_others = len(self.coefficients) - 1
-        if self.degree != 1 or self.logs is not None or self.n_derived or n_others < 2:
+        is_sum = self.degree == 1 and self.logs is None and self.exponents.any(axis=1).all()
+        if not is_sum or self.n_derived or n_others < 2:
             return None
         scaled = self.coefficients / self.coefficients[np.argmin(np.abs(self.coefficients))]
         (means,) = np.nonzero(scaled == -n_others)
-        if (
-            len(means) != 1
-            or (scaled == 1).sum() != n_others
-            or not self.exponents.any(axis=1).all()
-        ):
+        if len(means) != 1 or (scaled == 1).sum() != n_others:
             return None
         return int(np.argmax(self.exponents[means[0]]))
 
@@ -280,18 +293,15 @@ class Law:
         self,
         terms: Sequence[int],
         sign: float,
-        write_number: NumberWriter,
-        write_name: NameWriter,
+        write_number: NumberWriter = write_coefficient,
+        notation: Notation = LAW,
     ) -> list[Term]:
         """Return some of the terms, highest degree first."""
         found = []
-        log = "log" if write_name is plain_symbol else r"\log"
-        letters = [write_name(name) for name in self.names]
-        if (
-            self.n_derived and write_name is plain_symbol
-        ):  # previous balance, not [previous balance]
-            letters[-self.n_derived :] = self.names[-self.n_derived :]
-        letters += [f"{log}({letter})" for letter in letters]
+        letters = list(map(notation.write_name, self.names))
+        if self.n_derived and notation is LAW:
+            letters[-self.n_derived :] = self.names[-self.n_derived :]  # without brackets
+        letters += [notation.function.format("log", letter) for letter in letters]
         for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):
             value = sign * float(self.coefficients[i])
             number = write_number(abs(value), float(self.standard_errors[i]))
@@ -301,7 +311,7 @@ class Law:
         return found
 
     def __str__(self) -> str:
-        return self._write(self._write_sides(write_coefficient, plain_symbol))
+        return self._write(self._write_sides(write_coefficient, LAW))
 
     @property
     def with_errors(self) -> str:
@@ -319,9 +329,7 @@ class Law:
         numbers = sorted(set((-self.choices[:, -1]).tolist()))
         *first, last = [write_coefficient(number + 0.0, 0.0) for number in numbers]
         top = self.write_terms(range(len(self.choices[0]) - 1), 1.0)
-        bottom = LAW.write_terms(
-            self._write_terms([len(self.exponents) - 1], -1.0, lambda *_: "1", plain_symbol)
-        )
+        bottom = self._write_letters(len(self.exponents) - 1)
         bottom = f"({bottom})" if "*" in bottom else bottom
         ratio = top if bottom == "1" else f"{top}/{bottom}"
         return f"{ratio} is {', '.join(first)} or {last}"
@@ -336,16 +344,7 @@ class Law:
             return None
 
     def round_numbers(self, expression: Any) -> Any:
-        """Round the numbers of an expression that was made of the law to the digits of the law.
-
-        Parameters
-        ----------
-        expression : SymPy expression
-
-        Returns
-        -------
-        SymPy expression
-        """
+        """Round the numbers of an expression that was made of the law to the digits of the law."""
         sympy = import_extra("sympy", extra="symbolic", purpose="Law.round_numbers")
         digits = [
             count_digits(value, error)
@@ -357,20 +356,13 @@ class Law:
         return expression.xreplace(rounded)
 
     def write_terms(self, terms: Sequence[int], sign: float) -> str:
-        """Write the sum of some terms.
+        """Write the sum of some terms, times 1 or -1."""
+        return LAW.write_terms(self._write_terms(terms, sign))
 
-        Parameters
-        ----------
-        terms : sequence of int
-            Numbers of the terms.
-        sign : float
-            1 or -1, by which the coefficients are multiplied.
-
-        Returns
-        -------
-        str
-        """
-        return LAW.write_terms(self._write_terms(terms, sign, write_coefficient, plain_symbol))
+    def _write_letters(self, term: int) -> str:
+        """Write a term without its coefficient."""
+        written = self._write_terms([term], 1.0, lambda *_: "1")
+        return LAW.write_terms([replace(each, is_negative=False) for each in written])
 
     def values(self, X: FloatArray) -> FloatArray:
         """Evaluate the polynomial.
@@ -386,16 +378,7 @@ class Law:
         return np.asarray(self.weigh_terms(X).sum(axis=1))
 
     def weigh_terms(self, X: FloatArray) -> FloatArray:
-        """Evaluate the terms times their coefficients, those of the choice that each row is near.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_terms)
-        """
+        """Evaluate the terms with their coefficients, those of the choice that a row is near."""
         terms = self.evaluate_terms(X)
         return terms * self._choose(terms)
 
@@ -438,12 +421,7 @@ class Law:
         others = [i for i in range(len(self.coefficients)) if i not in left]
         name = self.write_terms(left, 1.0)
         if single:
-            letters = list(map(plain_symbol, self.names))
-            letters += [f"log({each})" for each in letters]
-            powers = self._letters[left[0]].tolist()
-            name = LAW.write_terms(
-                [Term(False, "", [(letters[j], power) for j, power in enumerate(powers) if power])]
-            )
+            name = self._write_letters(left[0])
         elif all(self.coefficients[i] < 0 for i in left):
             slope, name = -1.0, self.write_terms(left, -1.0)
         measured = terms[:, left].sum(axis=1) / slope
@@ -451,16 +429,7 @@ class Law:
         return Prediction(name, measured, predicted, np.full(len(terms), slope))
 
     def evaluate_terms(self, X: FloatArray) -> FloatArray:
-        """Evaluate the terms without their coefficients.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        array of shape (n_rows, n_terms)
-        """
+        """Evaluate the terms without their coefficients, shape (n_rows, n_terms)."""
         return evaluate(self._letters, self._spell(check_rows(X, self.names)))
 
     def _spell(self, rows: FloatArray) -> FloatArray:
@@ -499,7 +468,7 @@ class Law:
 
 
 def _write_product(
-    law: Law, write_number: NumberWriter, write_name: NameWriter
+    law: Law, write_number: NumberWriter, notation: Notation
 ) -> tuple[list[Term], list[Term]]:
     """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
     assert law.logs is not None
@@ -528,7 +497,7 @@ def _write_product(
     sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = ([], [])
     for j in used.tolist():
         is_left = powers[j] * powers[lead] > 0
-        sides[not is_left].append((write_name(law.names[j]), float(written[j])))
+        sides[not is_left].append((notation.write_name(law.names[j]), float(written[j])))
     number = write_number(factor, error)
     right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
     return [Term(False, "", sides[0])], [right]
@@ -591,8 +560,7 @@ class Equations:
         notes = [f"({printable(note)})" for note in self.notes]
         return "\n  ".join([self.summary(), *self.lines(), *notes])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -605,34 +573,11 @@ class Equations:
         return f"<p>{escape(self.summary())}</p>{table}" + (f"<ul>{notes}</ul>" if notes else "")
 
 
-def write_coefficient(value: float, error: float) -> str:
-    """Write a number with the digits that its standard error leaves."""
-    if value == int(value) and len(str(int(abs(value)))) <= np.finfo(float).precision:
-        return str(int(value))
-    return f"{value:.{count_digits(value, error)}g}"
-
-
-def write_with_error(value: float, error: float) -> str:
-    """Write a number with its standard error, if it has one, in units of the last digit."""
-    if error <= 0:
-        return write_coefficient(value, error)
-    mantissa, e, exponent = f"{value:#.{count_digits(value, error)}g}".partition("e")
-    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    return f"{mantissa.rstrip('.')}({max(round(error / unit), 1)}){e}{exponent}"
-
-
-def count_digits(value: float, error: float) -> int:
-    """Return how many digits of a number its standard error leaves."""
-    if error <= 0:
-        return 12
-    return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 2, 12))
-
-
 def write_whole(coefficients: FloatArray, exponents: IntArray) -> FloatArray:
     """Return coefficients times a factor that makes them whole numbers, if one does."""
     ones = np.ones(len(coefficients))
     units = {int(i): ones for i in np.flatnonzero(exponents.any(axis=1))}
-    return _simplest(coefficients, np.zeros((len(ones), len(ones))), units)[0]
+    return _simplest(coefficients, np.zeros((len(ones), 0)), units)[0]
 
 
 @np.errstate(all="ignore")  # a coefficient may be zero
@@ -644,7 +589,7 @@ def simplify(
     First as numbers that people write where their errors allow it, then as they were fitted. The
     relation is one of columns divided by ``sizes``, fitted to terms with these ``values``.
     """
-    covariance = _covariance(relation, values)
+    directions = _find_directions(relation, values)
     units = _list_units(relation.exponents, sizes)
     if not units:
         raise ValueError(
@@ -653,30 +598,16 @@ def simplify(
         )
     unit, factors = next(iter(units.items()))
     fitted = factors * relation.coefficients / relation.coefficients[unit]
-    variances = np.maximum(np.diag(covariance), 0.0)
     sizes_of_fit = np.maximum(np.abs(relation.coefficients), np.finfo(float).tiny)
-    errors = np.abs(fitted) * np.sqrt(variances) / sizes_of_fit
-    return [_simplest(relation.coefficients, covariance, units), (fitted, errors)]
+    errors = np.abs(fitted) * np.linalg.norm(directions, axis=1) / sizes_of_fit
+    return [_simplest(relation.coefficients, directions, units), (fitted, errors)]
 
 
-def make_law(
-    relation: Relation,
-    sizes: FloatArray,
-    values: FloatArray,
-    names: tuple[str, ...],
-    p_value: float,
-    row_numbers: IntArray,
-) -> Law:
-    """Return a fitted relation as a law in the units of the table; see ``simplify``."""
-    coefficients, standard_errors = simplify(relation, sizes, values)[0]
-    rows = row_numbers[relation.sound]
-    return Law(
-        names, relation.exponents, coefficients, standard_errors, relation.noise, p_value, rows
-    )
+def _find_directions(relation: Relation, values: FloatArray) -> FloatArray:
+    """Return changes, of one standard error each, of coefficients whose norm is held fixed.
 
-
-def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
-    """Return the covariance of the coefficients, whose Euclidean norm is held fixed."""
+    They are a root of the covariance matrix.
+    """
     sound = relation.sound & values.any(axis=1)
     steepness = np.linalg.norm(relation.gradients[sound], axis=1)
     steepness = np.maximum(steepness, 0.2 * np.median(steepness))
@@ -685,16 +616,17 @@ def _covariance(relation: Relation, values: FloatArray) -> FloatArray:
     # Without the direction of the coefficients themselves, along which nothing changes.
     unit = relation.coefficients / np.linalg.norm(relation.coefficients)
     basis = np.linalg.svd(unit[None])[2][1:]
-    inner = basis @ information @ basis.T
+    squares, vectors = np.linalg.eigh(basis @ information @ basis.T)
+    told = squares > len(squares) * np.finfo(float).eps * squares.max(initial=0.0)
+    root = basis.T @ (vectors[:, told] / np.sqrt(squares[told]))
     # The fit itself has rounding errors, which do not become smaller with the number of rows.
     noise = max(relation.noise, float(np.finfo(float).eps * np.sqrt(sound.sum())))
-    inverse = basis.T @ np.linalg.pinv(inner, hermitian=True) @ basis
     # Where rows that count much have more noise than others, coefficients have larger errors.
-    steps = (jacobian * relation.deviations[sound, None]) @ inverse
-    uneven = steps.T @ steps
-    even = noise**2 * inverse
-    ratio = np.sqrt(np.maximum(np.diag(uneven) / np.maximum(np.diag(even), 1e-300), 1.0))
-    return np.asarray(even * np.outer(ratio, ratio))
+    steps = (jacobian * relation.deviations[sound, None]) @ root @ root.T
+    even = noise * np.linalg.norm(root, axis=1)
+    uneven = np.linalg.norm(steps, axis=0)
+    ratio = np.maximum(uneven / np.maximum(even, np.finfo(float).tiny), 1.0)
+    return np.asarray(noise * ratio[:, None] * root)
 
 
 def _list_units(exponents: IntArray, sizes: FloatArray) -> dict[int, FloatArray]:
@@ -713,19 +645,17 @@ def _list_units(exponents: IntArray, sizes: FloatArray) -> dict[int, FloatArray]
 
 
 def _simplest(
-    coefficients: FloatArray, covariance: FloatArray, units: Mapping[int, FloatArray]
+    coefficients: FloatArray, directions: FloatArray, units: Mapping[int, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Divide by the coefficient that makes most of the others simple, and make these whole."""
     best: tuple[Any, ...] | None = None
     with_columns = list(units)
     for unit, factors in units.items():
         ratios = coefficients / coefficients[unit]
-        # Of c_i / c_u: variance by its derivatives.
-        slopes = np.eye(len(ratios)) / coefficients[unit]
-        slopes[:, unit] -= ratios / coefficients[unit]
-        spread = slopes @ covariance @ slopes.T
+        # By the derivatives of c_i / c_u.
+        moved = (directions - np.outer(ratios, directions[unit])) / coefficients[unit]
         # Row by row: the factors may be so large that their products overflow.
-        ratios, errors, fractions = _simplify_jointly(ratios, spread, unit, factors)
+        ratios, errors, fractions = _simplify_jointly(ratios, moved, unit, factors)
         n_rough = sum(fraction is None for fraction in fractions)
         weight = sum(f.numerator.bit_length() + f.denominator for f in fractions if f is not None)
         sizes = np.log(np.maximum(np.abs(ratios[with_columns]), np.finfo(float).tiny))
@@ -754,43 +684,32 @@ def _simplest(
 
 
 def _simplify_jointly(
-    ratios: FloatArray, covariance: FloatArray, unit: int, factors: FloatArray
+    ratios: FloatArray, directions: FloatArray, unit: int, factors: FloatArray
 ) -> tuple[FloatArray, FloatArray, list[Fraction | None]]:
     """Replace coefficients by simple numbers, the best known first, and refit the others each time.
 
     Errors of coefficients are correlated: with one of them rounded on its own, the law fits
-    no row. Given that coefficient i is f instead of r_i, the others are normal with the mean
-    r + C_i (f - r_i) / C_ii and the covariance C - C_i C_i' / C_ii. Each step is within a few of
-    these conditional errors, so that all of them together move the residuals by little. Numbers are
-    simple when they are multiplied by ``factors``. Returned are all coefficients, their errors and
-    the simple numbers, None for coefficients that are not simple.
+    no row. Each step is within a few standard errors given the coefficients that are fixed, so that
+    all of them together move the residuals by little. Numbers are simple when they are multiplied
+    by ``factors``. Returned are all coefficients, their errors and the simple numbers, None for
+    coefficients that are not simple.
     """
-    ratios, covariance = ratios.copy(), covariance.copy()
+    polynomial = Adjustable(ratios, directions)
     fractions: list[Fraction | None] = [None] * len(ratios)
     fractions[unit] = Fraction(1)
-    found = True
-    while found:
-        found = False
-        rounding = 4 * ROUNDING * np.abs(ratios)  # of the fit itself
-        errors = np.maximum(np.sqrt(np.clip(np.diag(covariance), 0, None)), rounding)
-        relative = errors / np.maximum(np.abs(ratios), np.finfo(float).tiny)
-        for i in np.argsort(relative, kind="stable").tolist():
-            if fractions[i] is not None:
-                continue
-            fraction = _fraction(float(factors[i] * ratios[i]), float(factors[i] * errors[i]))
-            if fraction is None:
-                continue
-            fractions[i], found = fraction, True
-            simple = float(fraction) / factors[i]
-            if covariance[i, i] > 0:
-                gain = covariance[:, i] / covariance[i, i]
-                ratios = ratios + gain * (simple - ratios[i])
-                covariance = covariance - np.outer(gain, covariance[i])
-            ratios[i] = simple
-            covariance[i, :] = covariance[:, i] = 0.0
-            break
-    errors[[each is not None for each in fractions]] = 0.0
-    return factors * ratios, factors * errors, fractions
+    while True:
+        sizes = np.abs(polynomial.coefficients)
+        errors = np.maximum(polynomial.errors(), 4 * ROUNDING * sizes)  # of the fit itself
+        by_error = np.argsort(errors / np.maximum(sizes, np.finfo(float).tiny), kind="stable")
+        values, tolerances = factors * polynomial.coefficients, factors * errors
+        rough = (i for i in by_error.tolist() if fractions[i] is None)
+        tried = ((i, _fraction(float(values[i]), float(tolerances[i]))) for i in rough)
+        i, fraction = next((each for each in tried if each[1] is not None), (unit, None))
+        if fraction is None:
+            tolerances[[each is not None for each in fractions]] = 0.0
+            return values, tolerances, fractions
+        fractions[i] = fraction
+        polynomial.fix(i, float(fraction) / float(factors[i]))
 
 
 def _fraction(value: float, error: float) -> Fraction | None:
@@ -804,15 +723,12 @@ def _fraction(value: float, error: float) -> Fraction | None:
         return None
     tolerance = OUTLYING / 2 * error + 1e-12 * abs(value)
     largest = 10**MOST_LAW_DIGITS
-    denominators = np.arange(1, isqrt(largest) + 1)
-    numerators = np.round(value * denominators)
-    is_near = (np.abs(numerators / denominators - value) <= tolerance) & (numerators != 0)
-    for i in np.flatnonzero(is_near & (np.abs(numerators) <= largest))[:1].tolist():
-        fraction = Fraction(int(numerators[i]), int(denominators[i]))
-        # The number 1 is meant wherever 1/2 and 3/2 are not.
-        most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
-        if 2 * tolerance * fraction.denominator**2 <= most:
-            return fraction
+    fraction, coincidence = simple_number(value, tolerance)
+    # The number 1 is meant wherever 1/2 and 3/2 are not.
+    most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
+    is_short = 0 < abs(fraction.numerator) <= largest and fraction.denominator**2 <= largest
+    if is_short and coincidence <= most:
+        return fraction
     exponent = int(np.floor(np.log10(abs(value))))
     for n_digits in range(1, MOST_LAW_DIGITS + 1):
         unit = Fraction(10) ** (exponent + 1 - n_digits)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
+from vanishing.arrays.parameters import check_real
 from vanishing.data.source import get_columns, have_lost_digits, is_lazy
 from vanishing.data.units import measure_unit, read_unit
 from vanishing.data.whole_tables import Table
@@ -31,7 +32,7 @@ from vanishing.laws.check import (
 )
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
-from vanishing.laws.derived_check import check_derived, read_derived_digits
+from vanishing.laws.derived_check import join_rows
 from vanishing.laws.domains import Domain, DomainCells, find_broken, find_domains, write_domains
 from vanishing.laws.fit import EXACT, robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
@@ -129,12 +130,12 @@ class Laws(Equations):
             cell is missing, and where the condition of a law does not hold. For a frame, one of
             the same library and with the same index, whose columns are called by the laws.
         """
-        table = take_table(X)
-        values = self._derive(self._take_columns(table, X), table)
+        _, values, keys = self._read(take_table(X), X)
+        values = self._derive(values, keys)
         residuals = np.empty((len(values), len(self.equations)))
         for k, law in enumerate(self.equations):
             residuals[:, k] = law.values(values)
-        residuals[~self._find_spoken(table, values[:, : len(self.names)])] = np.nan
+        residuals[~self._find_spoken(keys)] = np.nan
         return frame_like(X, residuals, [str(law) for law in self.equations])
 
     def check(
@@ -172,8 +173,7 @@ class Laws(Equations):
             A sequence of broken rows with ``to_frame()`` and ``sentences()``. Its laws are the
             equations, followed by the domains.
         """
-        table = take_table(X)
-        values = self._take_columns(table, X)
+        table, values, keys = self._read(take_table(X), X)
         names = table.row_names if row_names is None else row_names
         if len(names) != len(values):
             raise ValueError(
@@ -186,32 +186,23 @@ class Laws(Equations):
                     f"{len(values) - 1} and the laws the columns {', '.join(self.names)}"
                 )
         texts = table.stray_texts if texts is None else texts
-        if not has_names(X):
-            table = replace(table, names=self.names)
-        totals = find_table_totals(table) if self.totals else Totals()
-        gaps = {name: np.flatnonzero(np.isnan(values[:, j])) for j, name in enumerate(self.names)}
-        if totals.rows:
-            found = check_totals(
-                totals, table, names, partial(self._check, values, table, names, texts, callback)
-            )
-            rows = [each.row for each in totals.rows]
-            gaps = {name: np.setdiff1d(gap, rows) for name, gap in gaps.items()}
-        else:
-            found = self._check(values, table, names, texts, callback, np.arange(len(values)))
-        found = self._check_domains(found, table, names, [each.row for each in totals.rows])
+        totals = self._find_totals(table)
+        is_total = [each.row for each in totals.rows]
+        check = partial(self._check, values, keys, names, texts, callback)
+        found = check_totals(totals, table, names, check)
+        found = self._check_domains(found, table, names, is_total)
+        rows = found.rows
+        if table.places:
+            rows = [locate(each, table.places, table.rows[each.row]) for each in rows]
+        columns = (*table.shown_names, *(each.name for each in table.set_aside))
+        blanks = zip(self.names, np.isnan(values).T, strict=True)
+        gaps = {name: np.setdiff1d(np.flatnonzero(blank), is_total) for name, blank in blanks}
         return replace(
             found,
-            rows=[locate(each, table.places, table.rows[each.row]) for each in found.rows]
-            if table.places
-            else found.rows,
-            columns=(*table.shown_names, *(each.name for each in table.set_aside))
-            if has_names(X)
-            else self.names,
-            gaps={name: rows for name, rows in gaps.items() if len(rows)},
-            sources=(
-                *(name for each in self.derived for name in each.needed),
-                *(law.where.column for law in self.equations if law.where is not None),
-            ),
+            rows=rows,
+            columns=columns if has_names(X) else self.names,
+            gaps={name: gap for name, gap in gaps.items() if len(gap)},
+            sources=self._list_sources(),
         )
 
     def _check_domains(
@@ -249,34 +240,33 @@ class Laws(Equations):
             self.n_rows, None if self.units is None else self.units[places],
             None if given is None else given[places], self.proportional,
             choose_threshold(len(self.equations)) if self.threshold is None else self.threshold,
+            range(len(self.equations)), len(self.equations),
         )  # fmt: skip
 
     def read_digits(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Read the digits that ``check`` allows for, which depend on the table.
+        """Return the units of the last digits of a table, and 0 or those coarser than learned.
 
-        Parameters
-        ----------
-        X : table with the columns of the laws
-
-        Returns
-        -------
-        units : array of shape (n_columns,)
-            Units of the last digits of the columns, followed by those of derived columns.
-        coarser : array of shape (n_columns,)
-            The same where they are coarser than those of the table in which the laws were found,
-            else 0.
+        Those of derived columns come last.
         """
-        table = take_table(X)
-        values = self._take_columns(table, X)
-        totals = [each.row for each in find_table_totals(table).rows] if self.totals else []
+        table, values, keys = self._read(take_table(X), X)
+        totals = [each.row for each in self._find_totals(table).rows]
         kept = np.setdiff1d(np.arange(len(values)), totals)
-        keys = self._read_keys(values, table).take(kept)
-        return read_derived_digits(self._checker, self.derived, values[kept], keys)
+        checker, rows = join_rows(self._checker, self.derived, values[kept], keys.take(kept))
+        read = checker.read_units(rows.join_all())
+        n_columns = len(self.names) + len(self.derived)
+        units, coarser = (
+            np.broadcast_to(each, len(read.spreads))[:n_columns]
+            for each in (read.units, read.coarser)
+        )
+        return units, coarser
+
+    def _find_totals(self, table: Table) -> Totals:
+        return find_table_totals(table) if self.totals else Totals()
 
     def _check(
         self,
         values: FloatArray,
-        table: Table,
+        keys: Keys,
         row_names: Sequence[Any],
         texts: Mapping[tuple[int, str], str],
         callback: Callable[[int], object] | None,
@@ -286,39 +276,39 @@ class Laws(Equations):
         places = {row: place for place, row in enumerate(kept.tolist())}
         names = [row_names[i] for i in kept.tolist()]
         strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
-        spoken = self._find_spoken(table, values)[kept]
-        if not self.derived:
-            return self._checker.check(values[kept], names, callback, strays, spoken)
-        keys = self._read_keys(values, table).take(kept)
-        return check_derived(
-            self._checker, self.derived, values[kept], keys, names, callback, strays, spoken
-        )
+        chosen = keys.take(kept) if self.derived else keys
+        checker, rows = join_rows(self._checker, self.derived, values[kept], chosen)
+        found = checker.check(rows, names, callback, strays, self._find_spoken(keys)[kept])
+        return replace(found, laws=self.equations)
 
-    def _find_spoken(self, table: Table, values: FloatArray) -> BoolArray:
+    def _find_spoken(self, keys: Keys) -> BoolArray:
         """Return which laws speak of which rows, shape (n_rows, n_laws)."""
-        cells: dict[str, ConditionCells] = dict(zip(table.shown_names, table.values.T, strict=True))
-        cells |= {**table.texts, **dict(zip(self.names, values.T, strict=True))}
-        spoken = np.ones((len(values), len(self.equations)), dtype=bool)
+        cells: dict[str, ConditionCells] = {**keys.labels, **keys.columns}
+        spoken = np.ones((keys.n_rows, len(self.equations)), dtype=bool)
         for k, law in enumerate(self.equations):
             if law.where is not None:
                 spoken[:, k] = law.where.holds(cells[law.where.column])
         return spoken
 
-    def _read_keys(self, values: FloatArray, table: Table) -> Keys:
-        """Return what tells the groups and the order of the rows of a table."""
+    def _read(self, table: Table, X: Any) -> tuple[Table, FloatArray, Keys]:
+        """Return a table, the columns of the laws, and what tells groups and order of the rows."""
+        values = self._take_columns(table, X)
+        if not has_names(X):
+            table = replace(table, names=self.names)
         columns = dict(zip(table.shown_names, table.values.T, strict=True))
         columns |= dict(zip(self.names, values.T, strict=True))
-        return Keys(len(values), table.texts, columns)
+        return table, values, Keys(len(values), table.texts, columns)
 
-    def _derive(self, values: FloatArray, table: Table) -> FloatArray:
+    def _derive(self, values: FloatArray, keys: Keys) -> FloatArray:
         """Return the columns of the laws with the derived ones."""
-        columns = dict(zip(self.names, values.T, strict=True))
-        keys = self._read_keys(values, table)
-        return np.column_stack([values, *(each.compute(columns, keys) for each in self.derived)])
+        derived = (each.compute(keys.columns, keys) for each in self.derived)
+        return np.column_stack([values, *derived])
 
     def _take_columns(self, table: Table, X: Any) -> FloatArray:
         """Return the columns of the laws from a table, by name where it has names."""
-        needed = sorted(self._list_needed())
+        derived = {each.name for each in self.derived}
+        named = {name for law in self.equations for name in law.columns}
+        needed = sorted((named - derived).union(self._list_sources()))
         if has_names(X):
             known = {*table.shown_names, *table.texts}
             missing = [name for name in needed if name not in known]
@@ -349,12 +339,11 @@ class Laws(Equations):
             values[blank, self.names.index(name)] = 0.0
         return values
 
-    def _list_needed(self) -> set[str]:
-        """Return the columns of a table that the laws need."""
-        named = {name for law in self.equations for name in law.columns}
-        sources = {name for each in self.derived for name in each.needed}
-        conditions = {law.where.column for law in self.equations if law.where is not None}
-        return named - {each.name for each in self.derived} | sources | conditions
+    def _list_sources(self) -> tuple[str, ...]:
+        """Return the columns of a table by which derived columns and conditions are told."""
+        derived = (name for each in self.derived for name in each.needed)
+        where = (law.where.column for law in self.equations if law.where is not None)
+        return (*derived, *where)
 
     def solve_for(self, name: str) -> list[Any]:
         """Return explicit formulas of a column.
@@ -473,15 +462,11 @@ class Laws(Equations):
         import_extra("matplotlib.pyplot", extra="plot", purpose="Laws.plot")
         from vanishing.laws.picture import MOST_LAWS, Panel, draw_laws
 
-        table = take_table(X)
-        values = self._derive(self._take_columns(table, X), table)
-        names = np.array(table.row_names, dtype=object)
-        spoken = self._find_spoken(table, values[:, : len(self.names)])
-        if self.totals:  # rows that are checked as such
-            kept = np.setdiff1d(
-                np.arange(len(values)), [each.row for each in find_table_totals(table).rows]
-            )
-            values, names, spoken = values[kept], names[kept], spoken[kept]
+        table, values, keys = self._read(take_table(X), X)
+        totals = [each.row for each in self._find_totals(table).rows]  # these are checked as such
+        kept = np.setdiff1d(np.arange(len(values)), totals)
+        values, spoken = self._derive(values, keys)[kept], self._find_spoken(keys)[kept]
+        names = np.array(table.row_names, dtype=object)[kept]
         checker = self._checker.read_units(values)
         places = range(len(self.equations))[:MOST_LAWS] if which is None else which
         with np.errstate(all="ignore"):
@@ -604,14 +589,9 @@ def discover(
       2*E = m*v^2  9,465 bits  exact  300 rows
     """
     check_options(max_degree, random_state)
-    _check_time_limit(time_limit)
-    deadline = time.thread_time() + (math.inf if time_limit is None else time_limit)
+    limit = math.inf if time_limit is None else check_real("time_limit", time_limit, zero=False)
+    deadline = time.thread_time() + limit
     table = take_table(X, feature_names, sample_weight, tells_notes=True)
-    strays = np.zeros(table.values.shape, dtype=bool)
-    for row, name in table.stray_texts:
-        strays[row, table.shown_names.index(name)] = True
-    strays = strays[table.sample_weight > 0]
-    beside = {name: strays[:, j] for j, name in enumerate(table.shown_names)}
     table = _set_aside(table)
     refuse_sizes(
         table.shown_names, np.nan_to_num(table.values),
@@ -623,8 +603,7 @@ def discover(
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
     if totals.rows:
         table = table.keep(details).tell(totals.describe())
-        beside = {name: each[details] for name, each in beside.items()}
-    filled, zeros = _fill_zeros(table, beside, random_state or 0, deadline)
+    filled, zeros = _fill_zeros(table, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
         # Each column whose blanks are zeros is to be named, and together they save ten bits.
@@ -710,7 +689,7 @@ def _drop_unused(
     derived = tuple(each for each in columns if each.name in used)
     unused = {each.name for each in columns} - used
     shorter = []
-    for law in laws if unused else ():
+    for law in laws:
         kept = [j for j, name in enumerate(law.names) if name not in unused]
         shorter.append(
             replace(
@@ -722,18 +701,18 @@ def _drop_unused(
                 n_derived=len(derived),
             )
         )
-    return shorter if unused else laws, derived
+    return shorter, derived
 
 
-def _fill_zeros(
-    table: Table, strays: Mapping[str, BoolArray], seed: int, deadline: float
-) -> tuple[Table, tuple[str, ...]]:
+def _fill_zeros(table: Table, seed: int, deadline: float) -> tuple[Table, tuple[str, ...]]:
     """Fill in blanks that may count as 0, but not cells that hold something else than a number."""
     filled = replace(table, values=table.values.copy())
-    blanks = np.isnan(table.values)
-    for j, name in enumerate(table.shown_names):
-        blanks[:, j] &= ~strays[name]
-    is_stray = np.isnan(table.values) & ~blanks
+    is_stray = np.zeros(table.values.shape, dtype=bool)
+    for row, name in table.stray_texts:
+        if name in table.shown_names:
+            is_stray[row, table.shown_names.index(name)] = True
+    blanks = np.isnan(table.values) & ~is_stray
+    is_stray &= np.isnan(table.values)
     found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
     if blanks.any():
         deriver = _make_deriver(table, np.where(blanks, 0.0, table.values))
@@ -749,11 +728,6 @@ def _make_deriver(table: Table, values: FloatArray) -> Deriver:
     """Return what proposes derived columns of a table."""
     keys = Keys(len(values), table.texts, dict(zip(table.shown_names, values.T, strict=True)))
     return Deriver(values, list(table.shown_names), keys, in_order=table.in_order)
-
-
-def _check_time_limit(time_limit: Any) -> None:
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
-        raise ValueError(f"time_limit must be a number of seconds or None, got {time_limit!r}")
 
 
 def describe_columns(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.text import plain_symbol, printable
+from vanishing.equations.text import latex_symbol, plain_symbol, printable
 from vanishing.laws.fit import evaluate
 from vanishing.laws.law import Equations, Law, check_rows
 from vanishing.laws.search import (
@@ -58,12 +58,7 @@ class Ode(Law):
     ----------
     names : tuple of str
         All columns, and the derivative.
-    exponents : int array of shape (n_terms, n_columns + 1)
-    coefficients : array of shape (n_terms,)
-        In the units of the columns. Whole numbers where the data allows it.
-    standard_errors : array of shape (n_terms,)
-        Of the coefficients. Those that are whole numbers have the error 0, as the one that the
-        others are relative to.
+    exponents, coefficients, standard_errors : as those of a ``Law``
     extent : float
         Root mean square error of the derivative that the equation leaves, relative to the spread of
         the derivative, both averaged with test functions.
@@ -90,27 +85,21 @@ class Ode(Law):
     def solution(self) -> Any:
         """The derivative as a SymPy expression of the columns, if the equation is linear in it."""
         sympy = import_extra("sympy", extra="symbolic", purpose="Ode.solution")
-        if not self.is_linear:
-            raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
-        symbol = sympy.Symbol(self.derivative)
-        slope = self.expression.diff(symbol)
-        return self.round_numbers(sympy.factor_terms(-self.expression.subs(symbol, 0) / slope))
+        slope, rest = self._split()
+        return self.round_numbers(sympy.factor_terms(-rest.expression / slope.expression))
 
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""
         if not self.is_linear:
             return super().latex
-        from vanishing.equations.text import latex_symbol
-
         name = latex_symbol(self.derivative[1:].rpartition("/")[0])
         return f"\\frac{{d {name}}}{{dt}} = {self._write_latex(self.solution)}"
 
     def __str__(self) -> str:
         if not self.is_linear:
             return super().__str__()
-        own = self.exponents[:, -1] == 1
-        slope, rest = self._take(own), self._take(~own)
+        slope, rest = self._split()
         left = slope.write_terms(range(len(slope.coefficients)), 1.0)
         if len(slope.coefficients) > 1:
             left = f"({left})"
@@ -119,14 +108,20 @@ class Ode(Law):
         left = derivative if left == "1" else f"{left}*{derivative}"
         return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0)}"
 
-    def _take(self, chosen: BoolArray) -> Law:
-        """Return some of the terms, without the derivative."""
-        exponents = self.exponents[chosen].copy()
+    def _split(self) -> tuple[Law, Law]:
+        """Return the factor of the derivative, and the terms without it."""
+        if not self.is_linear:
+            raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
+        exponents, own = self.exponents.copy(), self.exponents[:, -1] == 1
         exponents[:, -1] = 0
-        return Law(
-            self.names, exponents, self.coefficients[chosen], self.standard_errors[chosen],
-            self.extent, self.p_value, self.rows,
+        slope, rest = (
+            Law(
+                self.names, exponents[chosen], self.coefficients[chosen],
+                self.standard_errors[chosen], self.extent, self.p_value, self.rows,
+            )
+            for chosen in (own, ~own)
         )  # fmt: skip
+        return slope, rest
 
     def evaluate(self, X: FloatArray) -> FloatArray:
         """Evaluate the derivative, if the equation is linear in it.
@@ -140,12 +135,10 @@ class Ode(Law):
         -------
         array of shape (n_rows,)
         """
-        if not self.is_linear:
-            raise ValueError(f"{self} is not linear in {self.derivative}; solve it numerically")
+        slope, rest = self._split()
         rows = check_rows(X, self.names[:-1])
         rows = np.column_stack([rows, np.zeros(len(rows))])
-        own = self.exponents[:, -1] == 1
-        return np.asarray(-self._take(~own).values(rows) / self._take(own).values(rows))
+        return np.asarray(-rest.values(rows) / slope.values(rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -356,9 +356,7 @@ class Sums:
             if drawn is not None:
                 yield from self._match_sums(*drawn)
 
-    def _draw_complete(
-        self, n_rows: int, n_columns: int = 4
-    ) -> tuple[IntArray, IntArray] | None:
+    def _draw_complete(self, n_rows: int, n_columns: int = 4) -> tuple[IntArray, IntArray] | None:
         """Draw rows, and the columns that are present and vary in them."""
         present = self.cells.present
         start = int(self.rng.integers(len(present)))
@@ -434,7 +432,9 @@ class Sums:
         """
         n_columns, units = len(columns), self.cells.resolution
         i, j = np.triu_indices(n_columns)
-        factors = np.vstack([np.column_stack([columns, np.full(n_columns, -1)]), columns[np.column_stack([i, j])]])
+        factors = np.vstack(
+            [np.column_stack([columns, np.full(n_columns, -1)]), columns[np.column_stack([i, j])]]
+        )
 
         def multiply_all(values: FloatArray, pairs: IntArray) -> FloatArray:
             padded = np.column_stack([values, np.ones(len(values))])
@@ -468,7 +468,9 @@ class Sums:
                 for k in (1, 2):
                     near = np.abs(wanted[k, left] - numbers[k, right]) <= margins[k]
                     left, right = left[near], right[near]
-                for some_left, some_right in zip(_split(left, some), _split(right, some), strict=True):
+                for some_left, some_right in zip(
+                    _split(left, some), _split(right, some), strict=True
+                ):
                     parts = sign * some[:, some_left], other * some[:, some_right]
                     total, size = sum(parts), sum(np.abs(each) for each in parts)
                     off = np.abs(total - self.some[:, [target]])

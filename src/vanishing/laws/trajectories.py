@@ -22,7 +22,7 @@ from vanishing.data.whole_tables import open_table, take_columns
 from vanishing.laws.candidate import Candidate, measure_coefficients, measure_structure
 from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
 from vanishing.laws.fit import Relation, differentiate, evaluate, fit_terms, limit_steepness
-from vanishing.laws.law import Law, make_law
+from vanishing.laws.law import Law, simplify
 from vanishing.laws.model import (
     ENOUGH_BITS,
     NOISE_OF_CORRELATIONS,
@@ -615,7 +615,9 @@ class Judge:
     def _find_target(self, exponents: IntArray, told: Told) -> tuple[float, int, int, int] | None:
         """Return the bits without the coefficients, the target, the kind of level, and K."""
         best: tuple[float, int, int, int] | None = None
-        length = measure_terms(exponents)
+        terms = [tuple((j, p) for j, p in enumerate(row) if p) for row in exponents.tolist()]
+        candidate = Candidate(tuple(terms), (1.0,) * len(terms))
+        length = measure_structure(candidate, exponents.shape[1])  # which terms it has
         for j in self.series.keys() - {each.target for each in self.found}:
             scale = self._scale_residuals(told, j)
             for kind in range(told.noise.shape[1]):
@@ -648,8 +650,11 @@ class Judge:
             terms = center(terms, groups, weigh_rows(relation.gradients, relation.sound))
         if relation.noise < self.least:  # errors of integration do not average out
             relation = replace(relation, noise=relation.noise * np.sqrt(len(terms)))
-        rows = np.arange(len(terms))
-        return terms, make_law(relation, self.sizes, terms, self.names, np.nan, rows)
+        coefficients, errors = simplify(relation, self.sizes, terms)[0]
+        rows = np.flatnonzero(relation.sound)
+        return terms, Law(
+            self.names, relation.exponents, coefficients, errors, relation.noise, np.nan, rows
+        )
 
     def accept(self, found: Found) -> None:
         """Add an equation to those that are known."""
@@ -679,12 +684,6 @@ def weigh_rows(slopes: FloatArray, sound: BoolArray) -> FloatArray:
     steepness = limit_steepness(np.linalg.norm(slopes, axis=1))
     # Relative ones: squares of small gradients underflow.
     return np.asarray(sound * (steepness.min(initial=np.inf) / steepness) ** 2)
-
-
-def measure_terms(exponents: IntArray) -> float:
-    """Return the bits that tell which terms an equation has."""
-    terms = [tuple((j, p) for j, p in enumerate(row) if p) for row in exponents.tolist()]
-    return measure_structure(Candidate(tuple(terms), (1.0,) * len(terms)), exponents.shape[1])
 
 
 @np.errstate(all="ignore")  # what is not finite is not taken

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
 from math import comb
 from typing import Any
 
@@ -52,40 +51,24 @@ class Monomials:
         return count(self.n_variables, degree - 1) if degree > 0 else 0
 
     @lazy
-    def factors(self) -> list[IntArray]:
-        """For each degree d, the variables of its monomials, ascending, shape (n_monomials, d)."""
-        listed = []
-        for degree in range(self.degree + 1):
-            chosen = list(combinations_with_replacement(range(self.n_variables), degree))
-            listed.append(np.array(chosen, dtype=np.intp).reshape(len(chosen), degree))
-        return listed
-
-    @lazy
     def exponents(self) -> IntArray:
         """Exponents, shape (n_monomials, n_variables)."""
         exponents = np.zeros((len(self), self.n_variables), dtype=np.intp)
-        for degree, factors in enumerate(self.factors):
-            start = self.first_of(degree)
-            rows = np.arange(start, start + len(factors))
-            for column in range(degree):
-                np.add.at(exponents, (rows, factors[:, column]), 1)
+        for j, below, above in self.products():
+            exponents[above] = exponents[below]
+            exponents[above, j] += 1
         exponents.setflags(write=False)  # tables are cached and shared
         return exponents
 
     @lazy
     def times_variable(self) -> IntArray:
         """Index of x_j · x^a, shape (n_variables, n_monomials of degree < ``degree``)."""
-        lower = count(self.n_variables, self.degree - 1)
-        table = np.empty((self.n_variables, lower), dtype=np.intp)
-        for degree in range(self.degree):
-            start, below = self.first_of(degree + 1), self.first_of(degree)
-            factors = self.factors[degree]
-            here = slice(below, below + len(factors))
-            for j in range(self.n_variables):
-                joined = np.sort(
-                    np.column_stack([factors, np.full(len(factors), j, dtype=np.intp)]), axis=1
-                )
-                table[j, here] = start + _rank(joined, self.n_variables)
+        table = np.empty((self.n_variables, self.first_of(self.degree)), dtype=np.intp)
+        for j, below, above in self.products():
+            table[j, below] = np.arange(above.start, above.stop)
+        # For a later variable, x_k (x_j x^a) = x_j (x_k x^a), whose factor is one degree lower.
+        for j, below, above in monomials(self.n_variables, self.degree - 1).products():
+            table[j + 1 :, above] = table[j, table[j + 1 :, below]]
         table.setflags(write=False)
         return table
 
@@ -113,30 +96,6 @@ class Monomials:
         """Differentiate polynomials, the columns; the result is on monomials of lower degree."""
         raised = self.times_variable[variable]
         return np.asarray(self.exponents[raised, variable][:, None] * coefficients[raised])
-
-
-def _rank(factors: IntArray, n_variables: int) -> IntArray:
-    """Return the position of ascending tuples of variables in lexicographic order."""
-    rank = np.zeros(len(factors), dtype=np.intp)
-    degree = factors.shape[1]
-    previous = np.zeros(len(factors), dtype=np.intp)
-    for position in range(degree):
-        remaining = degree - position - 1
-        # Tuples that agree so far and have a smaller variable here come before.
-        before = _tuples_from(n_variables, remaining + 1)
-        current = factors[:, position]
-        rank += before[previous] - before[current]
-        previous = current
-    return rank
-
-
-@lru_cache(maxsize=256)
-def _tuples_from(n_variables: int, length: int) -> IntArray:
-    """Count the ascending tuples of a length whose entries are all >= v, for v = 0 .. n."""
-    return np.array(
-        [comb(n_variables - v + length - 1, length) for v in range(n_variables)] + [0],
-        dtype=np.intp,
-    )
 
 
 @lru_cache(maxsize=64)
@@ -427,13 +386,8 @@ def expand_in_variables(
     expanded = Expansion(n_features, blocks)
     if which == "nonvanishing":
         return table.exponents, expanded.nonvanishing(len(blocks))
-    columns: list[FloatArray] = [np.zeros((len(table), 0))]
-    for degree, block in enumerate(blocks, start=1):
-        candidates = expanded.candidates(degree, block.left, block.right)
-        lower = expanded.nonvanishing(degree - 1)
-        combined = candidates @ block.vanishing
-        combined[: len(lower)] -= lower @ block.vanishing_lower
-        columns.append(_padded(combined, len(table)))
+    found = (expanded.combine(t, block, "vanishing") for t, block in enumerate(blocks, start=1))
+    columns = [np.zeros((len(table), 0)), *(_padded(each, len(table)) for each in found)]
     return table.exponents, np.hstack(columns)
 
 
@@ -454,13 +408,16 @@ class Expansion:
         self._by_degree: list[FloatArray] = [np.ones((1, 1))]
         for degree, block in enumerate(self.blocks, start=1):
             if in_z and degree == 1:
-                identity = np.eye(self.n_variables + 1)[:, 1:]
-                self._by_degree.append(identity)
+                self._by_degree.append(np.eye(self.n_variables + 1)[:, 1:])
                 continue
-            combined = self.candidates(degree, block.left, block.right) @ block.nonvanishing
-            lower = self.nonvanishing(degree - 1)
-            combined[: len(lower)] -= lower @ block.nonvanishing_lower
-            self._by_degree.append(combined)
+            self._by_degree.append(self.combine(degree, block, "nonvanishing"))
+
+    def combine(self, degree: int, block: DegreeBlock, which: str) -> FloatArray:
+        """Return the coefficients of (C_pre - F L) V, for V_F or V_G of one degree."""
+        combined = self.candidates(degree, block.left, block.right) @ getattr(block, which)
+        lower = self.nonvanishing(degree - 1)
+        combined[: len(lower)] -= lower @ getattr(block, f"{which}_lower")
+        return np.asarray(combined)
 
     def table(self, degree: int) -> Monomials:
         """Return the monomials of degree at most ``degree`` in these variables."""
