@@ -11,7 +11,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray
 
 
 class SimpleNumber(NamedTuple):
-    """A simple number near another one, and how many as simple are as near by chance."""
+    """A simple number near another one, and how likely one as simple is as near by chance."""
 
     value: Fraction
     coincidence: float
@@ -20,7 +20,10 @@ class SimpleNumber(NamedTuple):
 def simple_number(value: float, tolerance: float) -> SimpleNumber:
     """Find the simplest fraction within a tolerance of a number."""
     fraction = simplest_fraction(value, tolerance)
-    return SimpleNumber(fraction, 2 * tolerance * fraction.denominator**2)
+    # As fractions: squares of denominators exceed the largest float.
+    return SimpleNumber(
+        fraction, float(min(Fraction(2 * tolerance) * fraction.denominator**2, Fraction(1)))
+    )
 
 
 def simplest_fraction(value: float, error: float) -> Fraction:
