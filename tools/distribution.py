@@ -6,7 +6,8 @@
 Both archives are built twice from copies of the tree and have to agree to the byte. The wheel is
 then installed without any extra, where it has to import, fit and detect, and to name the extra of
 what is missing; and with the extras of the tests, where the tests of `make quick` have to pass.
-The program has to run in an empty folder.
+The program has to run in an empty folder. Beside the wheel stands a list of what an installation
+without extras consists of (SBOM, in the format of CycloneDX), with versions and licenses.
 """
 
 import argparse
@@ -98,8 +99,8 @@ def make_environment(folder: Path, requirement: str) -> Path:
     return programs
 
 
-def check_minimal(wheel: Path, folder: Path) -> None:
-    """Try the wheel without extras."""
+def check_minimal(wheel: Path, folder: Path) -> Path:
+    """Try the wheel without extras, and return the environment's programs."""
     programs = make_environment(folder / "minimal", str(wheel))
     empty = folder / "empty"
     empty.mkdir()
@@ -109,6 +110,17 @@ def check_minimal(wheel: Path, folder: Path) -> None:
     )
     if done.returncode == 0 or "vanishing[cli]" not in done.stderr:
         sys.exit(f"without its extra the program says: {done.stdout}{done.stderr}")
+    return programs
+
+
+def list_components(programs: Path, folder: Path, target: Path) -> None:
+    """Write what an environment consists of, without the tools that installed it."""
+    tools = ["pip", "setuptools"]
+    run([str(programs / "python"), "-m", "pip", "uninstall", "-qq", "-y", *tools], cwd=folder)
+    lister = make_environment(folder / "lister", "cyclonedx-bom>=7")
+    options = ["--output-reproducible", "--mc-type", "library", "--output-file", str(target)]
+    command = [str(lister / "cyclonedx-py"), "environment", str(programs / "python"), *options]
+    run([*command, "--pyproject", str(ROOT / "pyproject.toml")], cwd=folder)
 
 
 def check_tests(wheel: Path, folder: Path) -> None:
@@ -154,7 +166,7 @@ def main() -> None:
                 sys.exit(f"two builds differ: {one.name}")
         (wheel,) = (path for path in first if path.suffix == ".whl")
         print("two builds agree to the byte:", ", ".join(path.name for path in first), flush=True)
-        check_minimal(wheel, folder)
+        minimal = check_minimal(wheel, folder)
         print("without extras: imports, fits, detects, names the extra of the rest", flush=True)
         if not arguments.no_tests:
             check_tests(wheel, folder)
@@ -163,6 +175,8 @@ def main() -> None:
         DIST.mkdir()
         for path in first:
             shutil.copy(path, DIST)
+        list_components(minimal, folder, DIST / f"vanishing-{version()}.cdx.json")
+        for path in sorted(DIST.iterdir()):
             print(f"dist/{path.name}: {path.stat().st_size:,} bytes")
 
 

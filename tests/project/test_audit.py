@@ -1,6 +1,7 @@
 """``make audit`` tells apart: nothing is known, something is, nobody could be asked."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -58,6 +59,19 @@ def test_requirements_are_pinned():
     pinned = [line for line in lines if line.strip() and not line.startswith("#")]
     assert pinned
     assert all("==" in line for line in pinned)
+
+
+def read_versions(path):
+    """Return the version of each package that a file pins."""
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    pinned = [line.split()[0].split("==") for line in lines if "==" in line and line[0] != "#"]
+    return {re.sub(r"[._]", "-", name.lower()): version for name, version in pinned}
+
+
+def test_continuous_integration_installs_the_same_versions():
+    constraints, locked = read_versions("constraints.txt"), read_versions(".ci/requirements.txt")
+    assert len(locked) > 100
+    assert locked.items() <= constraints.items()
 
 
 def test_make_knows_it():
