@@ -110,16 +110,18 @@ def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ..
 
 
 def run_checks(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
-    """Insert the rows into a table of SQLite with one CHECK, and read which it refuses."""
+    """Insert the rows into a table of SQLite with one constraint, and read which it refuses."""
     texts, numbered = list_texts(frame, rules), number_rows(frame, rules)
     broken: Broken = {}
     for rule in rules:
         export = to_constraints(replace(rules, rules=(rule,)), TABLE, "sqlite", texts=texts)
-        with closing(sqlite3.connect(":memory:")) as connection:
-            constraint = f",\n{export.text}" if _has_query(export.text) else ""
-            write_sqlite_table(connection, numbered, constraint)
-            kept = connection.execute(f'SELECT "{KEY}" FROM "{TABLE}"').fetchall()
-        broken[rule.id] = set(range(len(frame))) - {row for (row,) in kept}
+        constraint = f",\n{export.text}" if _has_query(export.text) else ""
+        broken[rule.id] = set()
+        for rows in (numbered, numbered[::-1]):  # UNIQUE keeps the first of equal cells
+            with closing(sqlite3.connect(":memory:")) as connection:
+                write_sqlite_table(connection, rows, constraint)
+                kept = connection.execute(f'SELECT "{KEY}" FROM "{TABLE}"').fetchall()
+            broken[rule.id] |= set(range(len(frame))) - {row for (row,) in kept}
     return broken, to_constraints(rules, TABLE, "sqlite", texts=texts).unsaid
 
 

@@ -253,11 +253,19 @@ def to_constraints(
     """Return CHECK constraints, which refuse rows that break a rule.
 
     For PostgreSQL they are added to the table; DuckDB and SQLite take them in CREATE TABLE only.
-    Constraints see one row alone, so rules about other rows are not said. Parameters are those of
-    ``to_sql``.
+    A CHECK sees one row alone: ``unique(id)`` is a UNIQUE constraint, and other rules about several
+    rows are not said. Parameters are those of ``to_sql``.
     """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
-    lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
+    printer = SqlPrinter(rules, dialect, None, texts)
+
+    def write_constraint(rule: Rule) -> str:
+        node = rule.expression
+        if isinstance(node, AcrossRows) and node.kind == "unique" and rule.where is None:
+            return f"UNIQUE ({quote(*node.names)})"
+        return f"CHECK (NOT ({printer.write_broken(rule)}))"
+
+    said, unsaid = printer.write_rules(write_constraint)
+    lines = [f"CONSTRAINT {quote(rule.id)} {constraint}" for rule, constraint in said]
     if dialect == "postgresql":
         body = "".join(f"ALTER TABLE {quote(table)} ADD {line};\n" for line in lines)
     else:
