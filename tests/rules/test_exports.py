@@ -231,6 +231,14 @@ def test_hostile_names_in_texts_that_nothing_runs_here():
     ]
 
 
+@databases
+def test_a_column_that_is_not_there_is_an_error(run):
+    rules = of_people("gros == a + b", "stat != 'open'", "unique(stat)")
+    for rule in rules:
+        with pytest.raises(Exception, match=r"no such column|not found|does not exist"):
+            run(FRAME, Rules((rule,)))
+
+
 def test_a_name_with_a_null_is_named_as_unsaid():
     rules = of_people("`a\\u{0}b` <= 1", "c <= 1")
     export = to_sql(rules, "t")
@@ -282,6 +290,9 @@ def test_constraints_do_not_say_other_rows():
     (unsaid,) = export.unsaid
     assert "rows" in unsaid
     assert export.text.count("ALTER") == len(laws.domains)
+    chains = Rules((Rules.from_laws(laws)[0],))
+    for dialect in ("duckdb", "postgresql"):
+        assert to_constraints(chains, "t", dialect).text.endswith("-- no rule can be said\n")
 
 
 @pytest.mark.skipif(find_spec("dbt") is None, reason="needs dbt, which make test-exports installs")
@@ -339,8 +350,12 @@ def test_five_minutes_of_the_documentation(title, needed, tmp_path, monkeypatch)
 def test_the_cluster_of_the_documentation(tmp_path, monkeypatch):
     pytest.importorskip("dask.dataframe")
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame({"net": [1.0, 2.0, 3.0, 4.0], "tax": 0.5, "gross": [1.5, 9.0, 3.5, 9.0],
-                          "start": "2024-01-01", "end": ["2024-01-02", None, "2023", "2025"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "net": [1.0, 2.0, 3.0, 4.0], "tax": 0.5, "gross": [1.5, 9.0, 3.5, 9.0],
+            "start": "2024-01-01", "end": ["2024-01-02", None, "2023", "2025"],
+        }
+    )  # fmt: skip
     frame.to_csv("orders.csv", index=False)
     (tmp_path / "orders").mkdir()
     for k in range(2):
