@@ -286,6 +286,9 @@ def test_values_of_formulas(formula, value):
         ("=A3+1", "texts in arithmetic"),
         ("=A1/B1", "divisions by zero"),
         ("=Rate*A1", "names of cells and tables"),
+        ("=YTD2024*A1", "names of cells and tables"),  # columns end at XFD
+        ("=A0+1", "names of cells and tables"),
+        ("=ROUND(A1,400)", "numbers out of range"),
         ("=Nowhere!A1", "sheets that are not there"),
         ("='[1]Book'!A1", "other workbooks"),
         ("=A1:A4", "ranges outside of functions"),
@@ -335,6 +338,51 @@ def test_no_formula_ends_in_an_exception(text):
         assert str(error)  # noqa: PT017
     else:
         assert value is not None
+
+
+def test_names_are_not_moved():
+    cells = make_orders(20)
+    for i in range(1, 21):
+        cells[i, 5] = (f"=E{i + 1}*YTD2024", 1.0)
+    cells[9, 5] = 5.0
+    (found,) = check_formulas(save(cells)).cells
+    assert (found.address, found.formula) == ("F10", "=E10*YTD2024")
+
+
+def test_a_formula_that_cannot_be_filled_leaves_the_sheet():
+    from vanishing.data.excel_formulas import fill
+
+    assert fill("=A2+$A$1*Sheet2!B1", 2, 3, 1, 3) == "=A1+$A$1*#REF!"
+
+
+ATOMS = ["A1", "$A$1", "A$2", "B2", "A:A", "1:1", "A1:B9", "1E308", "400", '"x"', "TRUE", "#N/A",
+         "Sheet2!A1", "YTD2024", "ZZZ9999999", "XFD1048576", "Rate"]  # fmt: skip
+FORMULAS = st.recursive(
+    st.sampled_from(ATOMS),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from("+-*/^&=<,:% "), inner).map("".join)
+        | inner.map("(-{})".format)
+        | st.tuples(
+            st.sampled_from(["SUM", "ROUND", "ABS", "IF", "NOT", "AVERAGE", "COUNT", "MIN", "FOO"]),
+            st.lists(inner, max_size=3),
+        ).map(lambda call: f"{call[0]}({','.join(call[1])})")
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(FORMULAS, min_size=1, max_size=4), st.integers(0, 10**6))
+def test_no_workbook_ends_in_an_exception(formulas, seed):
+    rng = np.random.default_rng(seed)
+    values = [1, 2.5, -3, 1e300, "x", True]
+    cells = {(i, 0): values[rng.integers(len(values))] for i in range(20)}
+    for place in np.ndindex(20, 5):
+        text = formulas[rng.integers(len(formulas))]
+        if rng.random() < 0.9:
+            cells[place[0], place[1] + 1] = (f"={text}", values[rng.integers(len(values))])
+    found = check_formulas(save(cells))
+    assert found.n_formulas == sum(isinstance(cell, tuple) for cell in cells.values())
 
 
 # --- Files ----------------------------------------------------------------------------------------
