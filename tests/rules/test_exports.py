@@ -327,6 +327,12 @@ def test_dbt_fails_where_rules_are_broken(tmp_path, make):
         assert found == {f"orders_{name.replace(' ', '_')}": expected[name] for name in expected}
 
 
+def test_a_project_of_dbt_has_rules_of_several_tables():
+    _, rules = make_bills()
+    files = [to_dbt(rules, table, key="c").files for table in ("orders", "bills")]
+    assert len(files[0].keys() | files[1].keys()) == 2 * (1 + len(rules))
+
+
 # --- Documentation --------------------------------------------------------------------------------
 
 

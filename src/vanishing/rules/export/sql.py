@@ -285,9 +285,9 @@ def to_dbt(
     rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
     texts: Collection[str] = (),
 ) -> Export:  # fmt: skip
-    """Return tests of dbt: a query for each rule, and their descriptions in ``schema.yml``.
+    """Return tests of dbt: a query for each rule, and a file of their descriptions.
 
-    ``table`` is a model; parameters are those of ``to_sql``.
+    ``table`` is a model; parameters are those of ``to_sql``. A project may have rules of several.
     """
     model = f"{{{{ ref({json.dumps(table)}) }}}}"
     place = "a table that dbt names"
@@ -295,7 +295,7 @@ def to_dbt(
     files: dict[str, Any] = {}
     described = ["version: 2", "data_tests:"]
     for k, (rule, query) in enumerate(queries, 1):
-        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)[:LONGEST_NAME]
+        name = _write_file_name(f"{table}_{rule.id}")
         if f"tests/{name}.sql".lower() in map(str.lower, files):
             name = f"{name[: -len(f'_{k}')]}_{k}"
         # Names of columns may hold what dbt takes for its own.
@@ -304,7 +304,11 @@ def to_dbt(
         described.append(f"  - name: {name}")
         described.append(f"    description: {json.dumps(_escape_jinja(str(rule)))}")
     schema = write_unsaid(unsaid, "#") + "\n".join(described if queries else described[:1]) + "\n"
-    return Export({"tests/schema.yml": schema, **files}, unsaid)
+    return Export({f"tests/{_write_file_name(f'{table}_rules')}.yml": schema, **files}, unsaid)
+
+
+def _write_file_name(text: str) -> str:
+    return re.sub(r"\W+", "_", text, flags=re.ASCII)[:LONGEST_NAME]
 
 
 def _escape_jinja(text: str) -> str:
