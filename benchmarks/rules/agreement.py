@@ -9,12 +9,13 @@ Rules that a tool cannot say are counted and listed, and so are rows that break 
 chains such as balance = previous balance + amount, ``check`` corrects a wrong cell and goes on, but
 a query also names the row after it; these rows are listed apart.
 
-pandera, pointblank and Great Expectations are compared where they are installed, as they are in the
-environment of ``make test-exports``. Spreadsheets that people made are read from
-``VANISHING_DATA`` if it is set.
+CHECK constraints are those of SQLite. dbt, pandera, pointblank and Great Expectations are compared
+where they are installed, as they are in the environment of ``make test-exports``. Spreadsheets that
+people made are read from ``VANISHING_DATA`` if it is set.
 """
 
 import argparse
+import json
 import sqlite3
 import warnings
 from collections import Counter
@@ -73,12 +74,21 @@ def compare(frame: pd.DataFrame, laws: Any, tools: dict[str, engines.Engine]) ->
 
 
 def run_tables(
-    tools: dict[str, engines.Engine], fewest: int | None = None
+    tools: dict[str, engines.Engine], fewest: int | None = None, kept: Path | None = None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Compare the tables, the first few of each kind if wanted; name those that are left out."""
-    records, left_out = [], []
+    """Compare the tables, the first few of each kind if wanted; name those that are left out.
+
+    Records are ``kept`` in a file, so that a run that was stopped goes on where it was.
+    """
+    known = kept.read_text().splitlines() if kept is not None and kept.exists() else []
+    records: list[dict[str, Any]] = [json.loads(line) for line in known]
+    done = {(each["kind"], each["table"]) for each in records if each["version"] == "errors"}
+    records = [each for each in records if (each["kind"], each["table"]) in done]
+    left_out = []
     for kind, makers in list_tables(SEED).items():
         for name, make in list(makers.items())[:fewest]:
+            if (kind, name) in done:
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 frame = make()
@@ -90,28 +100,33 @@ def run_tables(
                 except ValueError as error:
                     left_out.append(f"{name}: {error}")
                     continue
-                for kept, each in list_versions(name, lambda frame=frame: frame, SEED):
+                for state, each in list_versions(name, lambda frame=frame: frame, SEED):
                     try:
                         record = compare(each, laws, tools)
                     except Exception as error:
-                        raise RuntimeError(f"{kind}, {name}, {kept}") from error
-                    records.append({"kind": kind, "table": name, "version": kept} | record)
+                        raise RuntimeError(f"{kind}, {name}, {state}") from error
+                    records.append({"kind": kind, "table": name, "version": state} | record)
                     for tool in tools:
                         found = records[-1][tool]
                         if found["rows"] or found["by rule"]:
-                            print(f"{kind}, {name}, {kept}, {tool}: {found}", flush=True)
+                            print(f"{kind}, {name}, {state}, {tool}: {found}", flush=True)
+            if kept is not None:
+                kept.write_text("".join(f"{json.dumps(each)}\n" for each in records))
     return records, left_out
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tables", type=int, help="tables of each kind")
+    parser.add_argument("--kept", type=Path, help="file of records, to go on after a stop")
     wanted = parser.parse_args()
     with ExitStack() as stack:
         tools = engines.list_tools()
+        if find_spec("dbt") is not None:
+            tools["dbt"] = stack.enter_context(engines.start_dbt())
         if engines.find_postgresql() is not None:
             tools["PostgreSQL"] = stack.enter_context(engines.start_postgresql())
-        records, left_out = run_tables(tools, wanted.tables)
+        records, left_out = run_tables(tools, wanted.tables, wanted.kept)
     report(records, list(tools), left_out)
 
 
@@ -151,8 +166,8 @@ def report(records: list[dict[str, Any]], tools: list[str], left_out: list[str])
 
 
 def _list_versions() -> dict[str, str]:
-    names = ("duckdb", "pandas", "pandera", "pointblank", "great_expectations")
-    found = {name: version(name) for name in names if find_spec(name) is not None}
+    names = ("duckdb", "pandas", "pandera", "pointblank", "great_expectations", "dbt-core")
+    found = {name: version(name) for name in names if find_spec(name.partition("-")[0]) is not None}
     return found | {"sqlite": sqlite3.sqlite_version}
 
 

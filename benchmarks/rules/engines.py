@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ import pyarrow as pa
 from vanishing.rules import Rules
 from vanishing.rules.export import (
     Export,
+    to_constraints,
+    to_dbt,
     to_great_expectations,
     to_pandas,
     to_pandera,
@@ -84,13 +87,16 @@ def run_duckdb(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ..
     return _collect(rules, iter(rows)), export.unsaid
 
 
-def write_sqlite_table(connection: sqlite3.Connection, numbered: pd.DataFrame) -> None:
-    """Write a table into a database."""
+def write_sqlite_table(
+    connection: sqlite3.Connection, numbered: pd.DataFrame, constraints: str = ""
+) -> None:
+    """Write a table into a database, without rows that break a constraint."""
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in numbered)
-    connection.execute(f'CREATE TABLE "{TABLE}" ({names})')
+    connection.execute(f'CREATE TABLE "{TABLE}" ({names}{constraints})')
     marks = ", ".join("?" * numbered.shape[1])
     cells = numbered.astype(object).where(numbered.notna(), None)
-    connection.executemany(f'INSERT INTO "{TABLE}" VALUES ({marks})', cells.values.tolist())
+    insert = f'INSERT OR IGNORE INTO "{TABLE}" VALUES ({marks})'
+    connection.executemany(insert, cells.values.tolist())
 
 
 def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
@@ -101,6 +107,81 @@ def run_sqlite(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ..
     rows = connection.execute(export.text).fetchall() if _has_query(export.text) else []
     connection.close()
     return _collect(rules, iter(rows)), export.unsaid
+
+
+def run_checks(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+    """Insert the rows into a table of SQLite with one constraint, and read which it refuses."""
+    texts, numbered = list_texts(frame, rules), number_rows(frame, rules)
+    broken: Broken = {}
+    for rule in rules:
+        export = to_constraints(replace(rules, rules=(rule,)), TABLE, "sqlite", texts=texts)
+        constraint = f",\n{export.text}" if _has_query(export.text) else ""
+        broken[rule.id] = set()
+        for rows in (numbered, numbered[::-1]):  # UNIQUE keeps the first of equal cells
+            with closing(sqlite3.connect(":memory:")) as connection:
+                write_sqlite_table(connection, rows, constraint)
+                kept = connection.execute(f'SELECT "{KEY}" FROM "{TABLE}"').fetchall()
+            broken[rule.id] |= set(range(len(frame))) - {row for (row,) in kept}
+    return broken, to_constraints(rules, TABLE, "sqlite", texts=texts).unsaid
+
+
+# --- dbt ------------------------------------------------------------------------------------------
+
+#: Schema of the tables in which failures are stored.
+AUDIT = "main_dbt_test__audit"
+_PROJECT = """\
+name: example
+version: "1.0"
+profile: example
+flags: {send_anonymous_usage_stats: false}
+data_tests: {+store_failures: true}
+"""
+_PROFILES = """\
+example:
+  target: dev
+  outputs:
+    dev: {{type: duckdb, path: {}}}
+"""
+
+
+@contextmanager
+def start_dbt() -> Iterator[Engine]:
+    """Make a project of dbt in a temporary folder, in which tests are run."""
+    from dbt.cli.main import dbtRunner
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "dbt_project.yml").write_text(_PROJECT)
+        database = str(folder / "example.duckdb")
+        (folder / "profiles.yml").write_text(_PROFILES.format(json.dumps(database)))
+        (folder / "models").mkdir()
+        (folder / "models" / f"{TABLE}.sql").write_text("SELECT * FROM given")
+        place = ["--project-dir", name, "--profiles-dir", name]
+
+        def run(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, tuple[str, ...]]:
+            """Run the tests, and read the failures that they store."""
+            export = to_dbt(rules, TABLE, key=KEY, texts=list_texts(frame, rules))
+            shutil.rmtree(folder / "tests", ignore_errors=True)
+            for path, content in export.files.items():
+                (folder / path).parent.mkdir(exist_ok=True)
+                (folder / path).write_text(content, encoding="utf-8")
+            numbered = pa.Table.from_pandas(number_rows(frame, rules), preserve_index=False)
+            with duckdb.connect(database) as connection:
+                connection.register("numbered", numbered)
+                connection.execute(f"DROP SCHEMA IF EXISTS {AUDIT} CASCADE")
+                connection.execute("CREATE OR REPLACE TABLE given AS FROM numbered")
+            done = dbtRunner().invoke(["--log-level", "none", "build", *place])
+            if done.exception is not None:
+                raise done.exception
+            rows = []
+            with duckdb.connect(database) as connection:
+                for node in done.result:
+                    if node.node.resource_type == "test":
+                        name = node.node.name
+                        rows += connection.execute(f'FROM {AUDIT}."{name}"').fetchall()
+            return _collect(rules, iter(rows)), export.unsaid
+
+        yield run
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
@@ -263,7 +344,8 @@ def run_great_expectations(frame: pd.DataFrame, rules: Rules) -> tuple[Broken, t
 def list_tools() -> dict[str, Engine]:
     """Return the tools that are installed; PostgreSQL is started apart."""
     tools: dict[str, Engine] = {
-        "DuckDB": run_duckdb, "SQLite": run_sqlite, "pandas": run_pandas
+        "DuckDB": run_duckdb, "SQLite": run_sqlite, "CHECK constraints": run_checks,
+        "pandas": run_pandas,
     }  # fmt: skip
     others = {
         "pandera": run_pandera, "pointblank": run_pointblank,

@@ -286,6 +286,9 @@ def test_values_of_formulas(formula, value):
         ("=A3+1", "texts in arithmetic"),
         ("=A1/B1", "divisions by zero"),
         ("=Rate*A1", "names of cells and tables"),
+        ("=YTD2024*A1", "names of cells and tables"),  # columns end at XFD
+        ("=A0+1", "names of cells and tables"),
+        ("=ROUND(A1,400)", "numbers out of range"),
         ("=Nowhere!A1", "sheets that are not there"),
         ("='[1]Book'!A1", "other workbooks"),
         ("=A1:A4", "ranges outside of functions"),
@@ -335,6 +338,32 @@ def test_no_formula_ends_in_an_exception(text):
         assert str(error)  # noqa: PT017
     else:
         assert value is not None
+
+
+def test_names_are_not_moved():
+    cells = make_orders(20)
+    for i in range(1, 21):
+        cells[i, 5] = (f"=E{i + 1}*YTD2024", 1.0)
+    cells[9, 5] = 5.0
+    (found,) = check_formulas(save(cells)).cells
+    assert (found.address, found.formula) == ("F10", "=E10*YTD2024")
+
+
+def test_a_formula_that_cannot_be_filled_leaves_the_sheet():
+    from vanishing.data.excel_formulas import fill
+
+    assert fill("=A2+$A$1*Sheet2!B1", 2, 3, 1, 3) == "=A1+$A$1*#REF!"
+
+
+def test_a_section_of_formulas_that_say_the_same_is_of_another_kind():
+    cells = {(i, 0): i + 1.0 for i in range(22)} | {(i, 1): 7.0 for i in range(22)}
+    for i in (0, 21):
+        cells[i, 1] = (f"=$A{i + 1}*2", 2 * (i + 1))
+    for i in range(5, 17):
+        cells[i, 1] = (f"=A{i + 1}*2", 2 * (i + 1))
+    assert name_cells(cells) == []
+    cells[10, 1] = 5
+    assert name_cells(cells) == [("B11", "constant")]
 
 
 # --- Files ----------------------------------------------------------------------------------------

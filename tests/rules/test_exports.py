@@ -26,7 +26,7 @@ from tests.support.hostile import HOSTILE_NAMES
 from tests.support.paths import DOCS, ROOT
 
 from vanishing import discover
-from vanishing.rules import Rule, Rules, parse
+from vanishing.rules import Rule, Rules, parse, save_rules
 from vanishing.rules.export import (
     to_constraints,
     to_dbt,
@@ -231,6 +231,14 @@ def test_hostile_names_in_texts_that_nothing_runs_here():
     ]
 
 
+@databases
+def test_a_column_that_is_not_there_is_an_error(run):
+    rules = of_people("gros == a + b", "stat != 'open'", "unique(stat)")
+    for rule in rules:
+        with pytest.raises(Exception, match=r"no such column|not found|does not exist"):
+            run(FRAME, Rules((rule,)))
+
+
 def test_a_name_with_a_null_is_named_as_unsaid():
     rules = of_people("`a\\u{0}b` <= 1", "c <= 1")
     export = to_sql(rules, "t")
@@ -243,13 +251,13 @@ def test_a_name_with_a_null_is_named_as_unsaid():
 
 
 def test_constraints_refuse_broken_rows():
-    rules = of_people("c == a + b", "a > 0")
+    rules = of_people("c == a + b", "a > 0", "unique(b)")
     for dialect, connect in (("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)):
         text = to_constraints(rules, "t", dialect).text
         connection = connect(":memory:")
         connection.execute(f"CREATE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE,\n{text})")
         connection.execute("INSERT INTO t VALUES (1, 2, 3), (NULL, 1, 1)")
-        for row in ("(1, 2, 4)", "(-1, 2, 1)"):
+        for row in ("(1, 3, 5)", "(-1, 3, 2)", "(5, 2, 7)"):
             with pytest.raises((sqlite3.IntegrityError, duckdb.ConstraintException)):
                 connection.execute(f"INSERT INTO t VALUES {row}")
         connection.close()
@@ -282,6 +290,9 @@ def test_constraints_do_not_say_other_rows():
     (unsaid,) = export.unsaid
     assert "rows" in unsaid
     assert export.text.count("ALTER") == len(laws.domains)
+    chains = Rules((Rules.from_laws(laws)[0],))
+    for dialect in ("duckdb", "postgresql"):
+        assert to_constraints(chains, "t", dialect).text.endswith("-- no rule can be said\n")
 
 
 @pytest.mark.skipif(find_spec("dbt") is None, reason="needs dbt, which make test-exports installs")
@@ -316,6 +327,12 @@ def test_dbt_fails_where_rules_are_broken(tmp_path, make):
         assert found == {f"orders_{name.replace(' ', '_')}": expected[name] for name in expected}
 
 
+def test_a_project_of_dbt_has_rules_of_several_tables():
+    _, rules = make_bills()
+    files = [to_dbt(rules, table, key="c").files for table in ("orders", "bills")]
+    assert len(files[0].keys() | files[1].keys()) == 2 * (1 + len(rules))
+
+
 # --- Documentation --------------------------------------------------------------------------------
 
 
@@ -331,6 +348,29 @@ def test_five_minutes_of_the_documentation(title, needed, tmp_path, monkeypatch)
     (part,) = (each for each in parts if each.startswith(f"{title}\n"))
     write_files(part)
     for command, expected in transcripts(first + part):
+        said = run_in_shell(command, tmp_path).rstrip("\n")
+        assert matches(expected, said), f"$ {command}\n{said}"
+
+
+@pytest.mark.programs
+def test_the_cluster_of_the_documentation(tmp_path, monkeypatch):
+    pytest.importorskip("dask.dataframe")
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {
+            "net": [1.0, 2.0, 3.0, 4.0], "tax": 0.5, "gross": [1.5, 9.0, 3.5, 9.0],
+            "start": "2024-01-01", "end": ["2024-01-02", None, "2023", "2025"],
+        }
+    )  # fmt: skip
+    frame.to_csv("orders.csv", index=False)
+    (tmp_path / "orders").mkdir()
+    for k in range(2):
+        frame[2 * k : 2 * k + 2].to_parquet(f"orders/{k}.parquet", index=False)
+    save_rules(Rules((Rule("gross", parse("gross == net + tax")),
+                      Rule("dates", parse("start <= end")))), "rules.toml")  # fmt: skip
+    part = (DOCS / "exports.md").read_text(encoding="utf-8").partition("## On a cluster")[2]
+    write_files(part)
+    for command, expected in transcripts(part):
         said = run_in_shell(command, tmp_path).rstrip("\n")
         assert matches(expected, said), f"$ {command}\n{said}"
 
@@ -357,6 +397,23 @@ def test_a_workbook_marks_broken_rows():
     assert "total rows" in book["Rules"]["B3"].value
 
 
+def test_a_workbook_marks_cells_that_break_rules_about_all_rows():
+    frame = pd.DataFrame({"zip": ["a", "a", None], "city": ["x", "y", "x"]})
+    export = to_excel(of_people("unique(zip)", "determines(zip, city)"), frame, texts=list(frame))
+    assert not export.unsaid
+    sheet = openpyxl.load_workbook(io.BytesIO(export.files["table.xlsx"]))["Table"]
+    zips, cities = (
+        [each.formula[0] for each in marked.rules] for marked in sheet.conditional_formatting
+    )
+    same = "AND(NOT(ISBLANK($A2)), SUMPRODUCT(1*($A$2:$A$4=$A2))>1)"
+    assert zips[0] == same
+    assert cities == zips[1:]
+    assert cities[0] == (
+        "AND(NOT(ISBLANK($A2)), NOT(ISBLANK($B2)), 2*SUMPRODUCT(($A$2:$A$4=$A2)*($B$2:$B$4=$B2))"
+        "<=SUMPRODUCT(($A$2:$A$4=$A2)*NOT(ISBLANK($B$2:$B$4))))"
+    )
+
+
 def test_a_workbook_with_hostile_names():
     frame, rules = make_hostile()
     export = to_excel(rules, frame, formulas=True)
@@ -369,8 +426,9 @@ def test_a_workbook_with_hostile_names():
 
 
 def test_rules_for_tools_that_do_not_run_here():
-    rules = of_people("c == a + b", "`it's` in ['x']", "totals(a, b)")
+    rules = of_people("c == a + b", "`it's` in ['x']", "totals(a, b)", "unique(a)")
     export = to_validate(rules)
+    assert "(duplicated(`a`) | duplicated(`a`, fromLast = TRUE))" in export.text
     assert "!is.na(`it's`)) & (!(`it's` %in% c(\"x\"))" in export.text
     assert "# not said: rule 2" in export.text
     export = to_soda(rules, "orders")

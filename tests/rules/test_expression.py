@@ -159,6 +159,7 @@ def test_values(text, expected):
         ("s in ['x', 'z']", [1, 0, None, 1]),
         ("a not in [1, -4]", [0, 1, None, 0]),
         ("d >= '2024-01-02'", [1, None, 1, 0]),
+        ("d >= '2024'", [1, None, 1, 0]),
         ("log(a) < 1", [1, 1, None, 0]),  # not a number, and so not kept
         ("b / b == 1", [1, 1, 1, 0]),
     ],
@@ -175,6 +176,7 @@ def test_three_values_of_truth(text, expected):
         ("missing == 1", "does not have the column 'missing'"),
         ("s == 1", "compares texts with numbers"),
         ("s < 'y'", "not a date"),
+        ("d < '20240101'", "not a date"),
         ("s + 1 == 2", "computes with it as a number"),
         ("totals(a)", "not decided row by row"),
     ],

@@ -53,6 +53,20 @@ def test_what_changed_is_told():
     assert {each.kind: each.text for each in changes}.keys() == {"changed", "new", "gone"}
 
 
+def test_new_rules_have_names_that_are_free():
+    frame = make()
+    rules = find(frame)
+    frame["start"], frame["end"] = frame.net, frame.net + 1.5
+    names = [f"domain-{k}" for k in (1, 2)]
+    text = write_rules(rules) + "".join(
+        f'\n[[rule]]\nid = "{name}"\nrule = "net < 1e9"\n' for name in names
+    )
+    _, changes = update_rules(text, find(frame))
+    named = {each.rule.id for each in changes if each.rule.kind != "law"}
+    assert named
+    assert all(each.startswith("domain-") and each not in names for each in named)
+
+
 def test_less_noise_is_a_change():
     rng = np.random.default_rng(0)
     x, y = rng.uniform(1, 5, (2, 300))

@@ -17,7 +17,6 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.data.excel_files import FAILED, has_formulas, open_book
-from vanishing.data.sheet_layout import write_address
 from vanishing.levels import ROUNDING
 
 # --- Trees ----------------------------------------------------------------------------------------
@@ -100,6 +99,9 @@ Formula = Literal | Reference | Call | Unknown
 
 #: Operators between two operands, from those that bind least.
 LEVELS = [{"=", "<>", "<", ">", "<=", ">="}, {"&"}, {"+", "-"}, {"*", "/"}, {"^"}]
+#: Cells beyond these are names, such as YTD2024.
+LAST_ROW, LAST_COLUMN = 2**20, 2**14
+NAMES = "names of cells and tables"
 _CORNER = r"(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})"
 _CELLS = re.compile(rf"{_CORNER}(?::{_CORNER})?")
 _COLUMNS = re.compile(r"(\$?)([A-Za-z]{1,3}):(\$?)([A-Za-z]{1,3})")
@@ -199,9 +201,10 @@ class _Parser:
             return Literal(token.value.upper() == "TRUE")
         if token.subtype == "ERROR":
             return Unknown(token.value, "error values")
-        return self._read_reference(token.value)
+        return self.read_reference(token.value)
 
-    def _read_reference(self, text: str) -> Formula:
+    def read_reference(self, text: str) -> Formula:
+        """Read cells, in a sheet or not."""
         prefix, bang, cells = text.rpartition("!")
         sheet = None
         if bang:
@@ -212,18 +215,20 @@ class _Parser:
             top, left, bottom, right = (first[2:], first[:2], last[2:], last[:2])
         elif found := _COLUMNS.fullmatch(cells):
             top, left, right = ("$", "1"), found.groups()[:2], found.groups()[2:]
-            bottom = ("$", "1048576")  # the last row of a sheet
+            bottom = ("$", str(LAST_ROW))
         elif found := _ROWS.fullmatch(cells):
             left, top, bottom = ("$", "A"), found.groups()[:2], found.groups()[2:]
             right = ("$", "XFD")
         else:
-            return Unknown(text, "names of cells and tables")
-        edges = [
-            Edge(int(number) - (0 if fixed else self.row), bool(fixed))
-            if number.isdecimal()
-            else Edge(read_letters(number) - (0 if fixed else self.column), bool(fixed))
-            for fixed, number in (top, left, bottom, right)
-        ]
+            return Unknown(text, NAMES)
+        edges = []
+        for k, (fixed, written) in enumerate((top, left, bottom, right)):
+            number = int(written) if written.isdecimal() else read_letters(written)
+            if not 1 <= number <= (LAST_ROW, LAST_COLUMN)[k % 2]:
+                return Unknown(text, NAMES)
+            edges.append(
+                Edge(number - (0 if fixed else (self.row, self.column)[k % 2]), bool(fixed))
+            )
         return Reference(sheet, *edges)
 
 
@@ -265,8 +270,20 @@ def resolve(formula: Formula, row: int, column: int) -> Any:
 def fill(text: str, row: int, column: int, to_row: int, to_column: int) -> str:
     """Return a formula as it reads when it is filled from one cell into another."""
     translate = import_extra("openpyxl.formula.translate", extra="excel", purpose="formulas")
-    origin, goal = write_address(row, column), write_address(to_row, to_column)
-    return str(translate.Translator(text, origin=origin).translate_formula(goal))
+    parser = _Parser([], row, column)
+
+    def move(token: Any) -> str:
+        if token.subtype != "RANGE" or isinstance(parser.read_reference(token.value), Unknown):
+            return str(token.value)
+        try:
+            moved = translate.Translator.translate_range(
+                token.value, to_row - row, to_column - column
+            )
+        except translate.TranslatorError:
+            return "#REF!"
+        return str(moved)
+
+    return "=" + "".join(map(move, translate.Tokenizer(text).items))
 
 
 # --- Cells ----------------------------------------------------------------------------------------
@@ -405,7 +422,7 @@ class Evaluator:
         try:
             with np.errstate(all="ignore"):
                 found = _At(self, sheet, row, column).evaluate(formula)
-        except (OverflowError, RecursionError, ValueError) as error:
+        except (ArithmeticError, RecursionError, ValueError) as error:
             raise NotEvaluatedError("numbers out of range") from error
         if isinstance(found, Number) and not math.isfinite(found.value):
             raise NotEvaluatedError("numbers out of range")

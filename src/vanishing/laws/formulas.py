@@ -404,6 +404,8 @@ class _Lines:
                 pieces += [
                     (tree, judged[start:stop], flags[start:stop])
                     for start, stop in split_runs(flags)
+                    # Others that say the same here have a run of their own.
+                    if any(self.trees.get(cell) == tree for cell in judged[start:stop])
                 ]
         filled = {
             cell

@@ -6,6 +6,7 @@ the logarithm of -1, a division by zero or an overflow, is not unknown: a compar
 false, so that a rule that needs it is broken.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -216,7 +217,7 @@ def _refuse_unordered(node: Comparison, cells: Cells) -> None:
     """Refuse to order texts that are not dates of one length, whose order is that of letters."""
     found = np.ravel(np.asarray(cells.values, dtype=object)[..., None][cells.known])
     for each in found.tolist():
-        if not (each[:4].isdecimal() and each[4:5] == "-" and each[5:7].isdecimal()):
+        if not re.match(r"\d{4}(-\d\d|\Z)", each):
             raise RuleError(
                 f"{node} needs the order of {printable(each)!r}, which is not a date such as "
                 "2024-12-31; texts are compared by == and != only"

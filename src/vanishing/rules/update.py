@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, count
 from math import hypot, inf, log, sqrt
 from typing import Any, Literal, NamedTuple
 
@@ -53,9 +54,11 @@ def update_rules(text: str, found: Rules) -> tuple[str, list[Change]]:
             said = "; ".join(_compare(before, rule, old, found))
             changes += [Change("changed", kept[-1], said)] * bool(said)
         elif not any(_identify(each) == _identify(rule) for each in old):  # a person has said it
-            number = next(k for k in range(1, len(ids) + 2) if f"law-{k}" not in ids)
-            kept.append(replace(rule, id=rule.id if rule.id not in ids else f"law-{number}"))
-            ids.add(kept[-1].id)
+            kind = rule.id.partition("-")[0]
+            free = (f"{kind}-{k}" for k in count(1))
+            name = next(each for each in chain([rule.id], free) if each not in ids)
+            kept.append(replace(rule, id=name))
+            ids.add(name)
             changes.append(Change("new", kept[-1], kept[-1].text))
     for rule in known.values():
         is_noted = "; it stays in the file, since it has a note" if rule.note else ""

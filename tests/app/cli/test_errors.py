@@ -35,6 +35,14 @@ def test_the_name_does_not_matter_where_there_is_no_function(call, models):
     assert call("export", "ideal.safetensors", "latex", "--name", "a b").code == 0
 
 
+@pytest.mark.parametrize("command", ["laws", "check", "detect", "explain"])
+@pytest.mark.parametrize("name", ["missing.csv", "missing.xlsx", "missing/"])
+def test_a_file_that_is_not_there_is_bad_data(call, command, name):
+    done = call(command, name)
+    assert done.code == 3
+    assert f"there is no file {name}" in done.err
+
+
 # --- pipelines -----------------------------------------------------------------------------------
 
 

@@ -94,7 +94,7 @@ def test_files_of_several_kinds(call, folder):
     assert [cell.value for cell in book["Table"][1]] == ["id", "name", "net", "tax", "gross"]
     call("export", "rules.toml", "dbt", "--table", "orders", "--out", "project")
     names = sorted(path.name for path in (folder / "project" / "tests").iterdir())
-    assert names == ["orders_sum.sql", "schema.yml"]
+    assert names == ["orders_rules.yml", "orders_sum.sql"]
     done = call("export", "rules.toml", "json", "--json")
     assert json.loads(json.loads(done.out)["text"])["rules"][0]["id"] == "sum"
 

@@ -267,6 +267,7 @@ def check(
     from vanishing.app.cli import tables
 
     tables.check_files([*data, asked.train, asked.rules], output)
+    tables.check_inputs(data)
     if asked.rules and (asked.train or asked.degree):
         raise UsageError("--rules are checked as they are; leave out --train and --degree")
     if asked.annotate and (output.json or output.out == tables.PIPE):

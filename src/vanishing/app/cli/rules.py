@@ -157,7 +157,7 @@ def read_limit(text: str | None, fails: bool) -> tuple[float, bool] | None:
         value = float(text.removesuffix("%"))
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf or (not is_share and value != int(value)):
+    if not 0 <= value < math.inf or (value > 100 if is_share else value != int(value)):
         raise UsageError(
             f"--max-broken takes a number of rows or a share such as 0.1%, got {text!r}"
         )

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Collection
 from functools import reduce
 
-from vanishing.rules.export.printer import Notation, Printer, call, infix
+from vanishing.rules.export.printer import OTHER_ROWS, Notation, Printer, call, infix
 from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
-from vanishing.rules.expression import Previous, RuleError
+from vanishing.rules.expression import AcrossRows, Previous, RuleError
 from vanishing.rules.file import describe_rule
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
@@ -226,6 +226,11 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
 
+    def write_across(node: AcrossRows, cells: list[str]) -> str:
+        if node.kind != "unique":
+            raise RuleError(OTHER_ROWS)
+        return f"(duplicated({cells[0]}) | duplicated({cells[0]}, fromLast = TRUE))"
+
     notation = Notation(
         write_cell, write_cell, lambda text: _quote_r(text, '"'), _R,
         {"min": call("pmin"), "max": call("pmax")},
@@ -233,7 +238,7 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
         known="!is.na({})", unknown="is.na({})", negated="!({})",
         is_in=lambda cell, values: f"{cell} %in% c({', '.join(values)})",
         sure="(({}) %in% TRUE)", unsure="!(({}) %in% TRUE)",
-        guard="(!(({}) %in% TRUE) | {})",
+        guard="(!(({}) %in% TRUE) | {})", across=write_across,
     )  # fmt: skip
     said, unsaid = Printer(notation, rules, texts).write_rules()
     lines = ",\n".join(f"  {_quote_r(rule.id, '`')} = !({broken})" for rule, broken in said)

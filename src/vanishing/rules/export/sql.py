@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from vanishing.laws.derived import CYCLE
@@ -15,6 +16,7 @@ from vanishing.rules.rules import Rules
 Dialect = Literal["duckdb", "sqlite", "postgresql"]
 #: Characters of a name that PostgreSQL keeps, which is fewer than names of files may have.
 LONGEST_NAME = 63
+NO_RULE = "-- no rule can be said\n"
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class Export:
         return str(next(iter(self.files.values())))
 
 
-def quote(name: str) -> str:
+def quote(name: str, mark: str = '"') -> str:
     """Write the name of a column or a table in SQL."""
     if "\0" in name:
         raise RuleError("names with the character of the number 0 do not exist in SQL")
-    return '"' + name.replace('"', '""') + '"'
+    return mark + name.replace(mark, 2 * mark) + mark
 
 
 def quote_text(text: str) -> str:
@@ -84,6 +86,7 @@ class _Symbols:
     lists: Any = field(default_factory=lambda: _LISTS)
     floor: str = "FLOOR({})"
     guarding: str = ""
+    mark: str = '"'
 
 
 _DIALECTS: dict[str, _Symbols] = {
@@ -97,6 +100,7 @@ _DIALECTS: dict[str, _Symbols] = {
         # rounds towards 0; large numbers are whole.
         f"CASE WHEN ABS({{0}}) < {2**53} THEN CAST({{0}} AS INTEGER)"
         " - (CAST({0} AS INTEGER) > {0}) + 0.0 ELSE {0} END",
+        mark="`",  # SQLite takes "a" for a text where there is no column a
     ),
     "postgresql": _Symbols(
         "DOUBLE PRECISION", f"SUBSTRING(CAST({{}} AS TEXT) FROM '{_YEAR}')",
@@ -120,15 +124,17 @@ class SqlPrinter(Printer):
         if dialect not in _DIALECTS:
             raise ValueError(f"dialect must be one of {', '.join(_DIALECTS)}, got {dialect!r}")
         self.symbols = symbols = _DIALECTS[dialect]
-        self.key = key
+        self.quote = partial(quote, mark=symbols.mark)
+        self.key = None if key is None else self.quote(key)
         self.windows: dict[str, str] | None = None
         self.zeros = {each.name for each in rules.columns if each.blank_is_zero}
 
         def write_number(name: str) -> str:
-            return f"CAST({quote(name)} AS {symbols.double})"
+            return f"CAST({self.quote(name)} AS {symbols.double})"
 
         notation = Notation(
-            quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor}, symbols.lists,
+            self.quote, write_number, quote_text, _FUNCTIONS | {"floor": symbols.floor},
+            symbols.lists,
             {"==": "=", "!=": "<>", "<=": "<=", ">=": ">=", "<": "<", ">": ">"},
             date="CAST({} AS VARCHAR)", previous=None if key is None else self._write_window,
             across=self._write_across,
@@ -139,9 +145,9 @@ class SqlPrinter(Printer):
 
     def _write_window(self, node: Previous) -> str:
         keys = [*(self._write_key(name, part) for name, part in node.by)]
-        order = [quote(node.order)] if node.order else []
+        order = [self.quote(node.order)] if node.order else []
         is_known = " AND ".join(f"{each} IS NOT NULL" for each in [*keys, *order])
-        cell = quote(node.column)
+        cell = self.quote(node.column)
         if node.column in self.numbers:
             cell = self.notation.number(node.column)
             if node.column in self.zeros:
@@ -153,7 +159,7 @@ class SqlPrinter(Printer):
         function = "LAG" if node.step == 1 else "LEAD"
         window = (
             f"{function}({cell}{default}) OVER ({partition}"
-            f"ORDER BY {', '.join([*order, quote(self.key)])})"
+            f"ORDER BY {', '.join([*order, self.key])})"
         )
         if is_known:
             outside = " ELSE 0.0" if node.starts_at_zero else ""
@@ -178,7 +184,7 @@ class SqlPrinter(Printer):
         if part == CYCLE:
             raise RuleError(f"rows of groups that begin where {name} falls cannot be said")
         form = {"": "{}", "year": self.symbols.year, "month": _MONTH}[part]
-        return form.format(quote(name))
+        return form.format(self.quote(name))
 
     def write_query(self, rule: Rule, table: str, what: str = "*") -> str:
         """Write a query of the rows that break a rule."""
@@ -198,7 +204,7 @@ def _write_queries(
     rules: Rules, table: str, dialect: Dialect, key: str | None, texts: Collection[str]
 ) -> tuple[list[tuple[Rule, str]], tuple[str, ...]]:
     printer = SqlPrinter(rules, dialect, key, texts)
-    cells = "*" if key is None else quote(key)
+    cells = printer.key or "*"
     return printer.write_rules(
         lambda rule: printer.write_query(rule, table, f"{quote_text(rule.id)} AS rule, {cells}")
     )
@@ -243,7 +249,7 @@ def to_sql(
     text = "\nUNION ALL\n".join(
         head + query for head, (_, query) in zip(heads, queries, strict=True)
     )
-    body = f"{text};\n" if queries else write_comment("no rule can be said") + "\n"
+    body = f"{text};\n" if queries else NO_RULE
     return Export({"broken.sql": write_unsaid(unsaid) + body}, unsaid)
 
 
@@ -253,26 +259,35 @@ def to_constraints(
     """Return CHECK constraints, which refuse rows that break a rule.
 
     For PostgreSQL they are added to the table; DuckDB and SQLite take them in CREATE TABLE only.
-    Constraints see one row alone, so rules about other rows are not said. Parameters are those of
-    ``to_sql``.
+    A CHECK sees one row alone: ``unique(id)`` is a UNIQUE constraint, and other rules about several
+    rows are not said. Parameters are those of ``to_sql``.
     """
-    said, unsaid = SqlPrinter(rules, dialect, None, texts).write_rules()
-    lines = [f"CONSTRAINT {quote(rule.id)} CHECK (NOT ({broken}))" for rule, broken in said]
+    printer = SqlPrinter(rules, dialect, None, texts)
+
+    def write_constraint(rule: Rule) -> str:
+        node = rule.expression
+        if isinstance(node, AcrossRows) and node.kind == "unique" and rule.where is None:
+            return f"UNIQUE ({printer.quote(*node.names)})"
+        return f"CHECK (NOT ({printer.write_broken(rule)}))"
+
+    said, unsaid = printer.write_rules(write_constraint)
+    lines = [f"CONSTRAINT {quote(rule.id)} {constraint}" for rule, constraint in said]
     if dialect == "postgresql":
         body = "".join(f"ALTER TABLE {quote(table)} ADD {line};\n" for line in lines)
     else:
         body = write_comment("put these behind the columns of CREATE TABLE") + "\n"
         body += ",\n".join(lines) + "\n"
-    return Export({"constraints.sql": write_unsaid(unsaid) + body}, unsaid)
+    text = body if lines else NO_RULE
+    return Export({"constraints.sql": write_unsaid(unsaid) + text}, unsaid)
 
 
 def to_dbt(
     rules: Rules, table: str, dialect: Dialect = "duckdb", *, key: str | None = None,
     texts: Collection[str] = (),
 ) -> Export:  # fmt: skip
-    """Return tests of dbt: a query for each rule, and their descriptions in ``schema.yml``.
+    """Return tests of dbt: a query for each rule, and a file of their descriptions.
 
-    ``table`` is a model; parameters are those of ``to_sql``.
+    ``table`` is a model; parameters are those of ``to_sql``. A project may have rules of several.
     """
     model = f"{{{{ ref({json.dumps(table)}) }}}}"
     place = "a table that dbt names"
@@ -280,7 +295,7 @@ def to_dbt(
     files: dict[str, Any] = {}
     described = ["version: 2", "data_tests:"]
     for k, (rule, query) in enumerate(queries, 1):
-        name = re.sub(r"\W+", "_", f"{table}_{rule.id}", flags=re.ASCII)[:LONGEST_NAME]
+        name = _write_file_name(f"{table}_{rule.id}")
         if f"tests/{name}.sql".lower() in map(str.lower, files):
             name = f"{name[: -len(f'_{k}')]}_{k}"
         # Names of columns may hold what dbt takes for its own.
@@ -289,7 +304,11 @@ def to_dbt(
         described.append(f"  - name: {name}")
         described.append(f"    description: {json.dumps(_escape_jinja(str(rule)))}")
     schema = write_unsaid(unsaid, "#") + "\n".join(described if queries else described[:1]) + "\n"
-    return Export({"tests/schema.yml": schema, **files}, unsaid)
+    return Export({f"tests/{_write_file_name(f'{table}_rules')}.yml": schema, **files}, unsaid)
+
+
+def _write_file_name(text: str) -> str:
+    return re.sub(r"\W+", "_", text, flags=re.ASCII)[:LONGEST_NAME]
 
 
 def _escape_jinja(text: str) -> str:

@@ -10,7 +10,7 @@ from vanishing.arrays.namespace import import_extra
 from vanishing.equations.text import count_decimals
 from vanishing.rules.export.printer import Notation, Printer, call
 from vanishing.rules.export.sql import Export
-from vanishing.rules.expression import Column, Comparison, Previous, RuleError
+from vanishing.rules.expression import AcrossRows, Column, Comparison, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
@@ -21,7 +21,7 @@ _EXCEL = {
 }  # fmt: skip
 
 
-def _make_notation(columns: list[str], row: int) -> Notation:
+def _make_notation(columns: list[str], row: int, n_rows: int) -> Notation:
     """Return how a row is written, which is numbered from 1 as in Excel."""
     utility: Any = import_extra("xlsxwriter.utility", extra="excel", purpose="a workbook")
     letters = {name: utility.xl_col_to_name(j) for j, name in enumerate(columns)}
@@ -37,6 +37,15 @@ def _make_notation(columns: list[str], row: int) -> Notation:
         cell = write_cell(node.column, row - node.step)
         return f"N({cell})" if node.starts_at_zero else cell
 
+    def write_across(node: AcrossRows, cells: list[str]) -> str:
+        """Write that a cell is there twice, or differs from most cells beside equal ones."""
+        columns = [f"${letters[name]}$2:${letters[name]}${n_rows + 1}" for name in node.names]
+        same = [f"({column}={cell})" for column, cell in zip(columns, cells, strict=True)]
+        if node.kind == "unique":
+            return f"SUMPRODUCT(1*{same[0]})>1"
+        beside = f"{same[0]}*NOT(ISBLANK({columns[1]}))"
+        return f"2*SUMPRODUCT({'*'.join(same)})<=SUMPRODUCT({beside})"
+
     return Notation(
         write_cell, write_cell, lambda text: '"' + text.replace('"', '""') + '"', _EXCEL,
         {"min": call("MIN"), "max": call("MAX")},
@@ -45,7 +54,7 @@ def _make_notation(columns: list[str], row: int) -> Notation:
         is_in=lambda cell, values: call("OR")([f"{cell}={each}" for each in values]),
         sure="IFERROR({},FALSE)", unsure="NOT(IFERROR({},FALSE))",
         guard="IFERROR(IF({},{},TRUE),TRUE)", false="FALSE()", previous=write_previous,
-        negated="NOT({})",
+        negated="NOT({})", across=write_across,
     )  # fmt: skip
 
 
@@ -62,7 +71,7 @@ def to_excel(
     """
     xlsxwriter = import_extra("xlsxwriter", extra="excel", purpose="writing a workbook")
     names = [str(name) for name in frame.columns]
-    said, unsaid = Printer(_make_notation(names, 2), rules, texts).write_rules()
+    said, unsaid = Printer(_make_notation(names, 2, len(frame)), rules, texts).write_rules()
     content = io.BytesIO()
     # Cells and names are data: texts that begin with = are not formulas.
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
@@ -109,7 +118,7 @@ def _list_formulas(
         broken, known = rules.find_broken(rule, frame)
         decimals = count_decimals(units.get(target) or 0.0)
         for row in np.flatnonzero(known & ~broken).tolist():
-            printer = Printer(_make_notation(names, row + 2), rules, texts)
+            printer = Printer(_make_notation(names, row + 2, len(frame)), rules, texts)
             text = printer.write_number(rule.expression.right)
             text = text if decimals is None else f"ROUND({text},{decimals})"
             found[row, target] = f"={text}"
