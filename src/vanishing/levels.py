@@ -15,6 +15,8 @@ OUTLYING = 5.0
 FOLDS = 5
 #: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
 BLOCK = 2**21
+#: Bytes that the matrices or the rows of one step may take: what any machine has to spare.
+MEMORY = 2**31
 #: Rounding errors are assumed to be at most this many times their estimate: six bits.
 SAFETY = 64.0
 #: Relative rounding error of a long sum in double precision: of a million terms, whose errors add

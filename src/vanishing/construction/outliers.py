@@ -22,7 +22,7 @@ from vanishing.data.source import (
     close_after,
     sample_rows,
 )
-from vanishing.levels import CHANCE, OUTLYING
+from vanishing.levels import CHANCE, MEMORY, OUTLYING
 from vanishing.polynomials.basis import CLEARLY
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
@@ -148,7 +148,7 @@ def _robust_frame(rows: FloatArray) -> Frame:
     low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
     usual = np.abs(rows - middle) <= OUTLYING * np.maximum(high - low, TINY)
     kept = rows[usual.all(axis=1)]
-    return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), 2**31))
+    return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), MEMORY))
 
 
 #: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of

@@ -300,8 +300,6 @@ def as_array(data: Any, name: str) -> Array:
 
 #: Squares of numbers up to this can be summed over a block.
 LARGEST = float(np.sqrt(np.finfo(np.float64).max / BLOCK))
-#: Between the least and the largest of large numbers there are at least so many others.
-FEWEST_STEPS = 2**16
 
 
 def check_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
@@ -333,12 +331,13 @@ def have_lost_digits(values: FloatArray) -> BoolArray:
     """Say of each column whether its numbers are so large and near that rounding makes them equal.
 
     Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are
-    multiples of 256 or all the same.
+    multiples of 256 or all the same: their differences have fewer digits than single precision.
     """
     steps = np.spacing(np.max(np.abs(values), axis=0, initial=0.0))
     if not (steps > 1).any():
         return np.zeros(len(steps), dtype=bool)
-    return np.asarray((steps > 1) & (np.ptp(values, axis=0) < FEWEST_STEPS * steps))
+    n_steps = np.ptp(values, axis=0) / steps
+    return np.asarray((steps > 1) & (n_steps < 1 / np.finfo(np.float32).eps))
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:
@@ -468,6 +467,11 @@ class WrappedSource(CompositeSource):
         renamed.sources = (self.source.named(name),)
         return renamed
 
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the rows of the other one, without their weights."""
+        with close_after(self.source.blocks(max_rows)) as blocks:
+            yield from blocks
+
 
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
@@ -497,11 +501,6 @@ class WeightedSource(WrappedSource):
     def n_weighted(self) -> int:
         """Number of rows of positive weight."""
         return int(np.count_nonzero(self.weights))
-
-    def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield all rows without their weights."""
-        with close_after(self.source.blocks(max_rows)) as blocks:
-            yield from blocks
 
     def map_reduce(
         self,

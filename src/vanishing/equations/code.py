@@ -14,14 +14,12 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import (
-    SHOWN_EQUATIONS,
-    SHOWN_TERMS,
     ModelEquations,
     choose_terms,
     equations_of,
     is_quick,
 )
-from vanishing.equations.text import CODE
+from vanishing.equations.text import CODE, SHOWN_LINES, SHOWN_TERMS
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import needed_blocks
@@ -44,7 +42,7 @@ def provenance(equations: ModelEquations) -> list[str]:
         "Values are signed. Polynomials are evaluated as nested products, not as sums of "
         "monomials, which is more accurate.",
     ]
-    if basis.count() <= SHOWN_EQUATIONS and is_quick(basis, len(basis.blocks)):
+    if basis.count() <= SHOWN_LINES and is_quick(basis, len(basis.blocks)):
         paragraphs += [
             f"[{k}] about {CODE.write(each, equations.names)}"
             for k, each in enumerate(choose_terms(basis, equations.scale))

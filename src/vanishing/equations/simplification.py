@@ -19,8 +19,6 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.equations.expansion import (
-    SHOWN_EQUATIONS,
-    SHOWN_TERMS,
     ModelEquations,
     check_names,
     choose_terms,
@@ -39,6 +37,8 @@ from vanishing.equations.text import (
     LATEX,
     LAW,
     SHOWN_DIGITS,
+    SHOWN_LINES,
+    SHOWN_TERMS,
     Sum,
     latex_symbol,
 )
@@ -628,7 +628,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     if mix and (loose or getattr(model, "needs_contrast", False)):
         among = choices(sample, mix=True, reduce=False)
     sums, degrees, extents = [], [], []
-    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
+    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_LINES):
         written = np.array(simplified.coefficients, dtype=np.float64)
         sizes = sample.sizes[: len(written)]
         span = 2 * abs(simplified.scale) * sample.change(fitted)
@@ -645,7 +645,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
 
 def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
     """Expand as many equations as can be expanded quickly."""
-    n_shown = min(SHOWN_EQUATIONS, basis.count())
+    n_shown = min(SHOWN_LINES, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
     while top and not is_quick(basis, top):
         top -= 1

@@ -14,8 +14,10 @@ from vanishing.levels import ROUNDING
 
 #: Digits of a number where nothing else is said: a column of them is still easy to read.
 SHOWN_DIGITS = 4
-#: Digits of the longest number, and decimals of the longest column, that somebody would write.
-LONGEST_WRITTEN, LONGEST_DECIMALS = 12, 6
+#: Digits of the longest number that somebody would write, and terms of the longest equation.
+LONGEST_WRITTEN, SHOWN_TERMS = 12, 24
+#: Equations or features that are listed: about a screen.
+SHOWN_LINES = 10
 #: Letters of a name in a picture or a table.
 NAME_LENGTH = 32
 #: Share of a change, or of the noise, that a reader does not miss: rounding may hide it.
@@ -77,7 +79,7 @@ def last_digits(X: FloatArray) -> FloatArray:
 def _last_digit(column: FloatArray) -> float:
     # Numbers may be running sums over the rows, with as many rounding errors.
     largest = ROUNDING * len(column) * np.abs(column)
-    for decimals in range(LONGEST_DECIMALS + 1):
+    for decimals in range(LONGEST_WRITTEN // 2 + 1):  # as many digits before the point
         rounded = np.round(column, decimals)
         # Much faster than np.allclose, and tables of images have many columns.
         with np.errstate(invalid="ignore"):  # the difference of infinite numbers, which are equal

@@ -19,6 +19,7 @@ from vanishing.arrays.namespace import (
     move_like,
     namespace,
 )
+from vanishing.levels import MEMORY
 
 # --- The equations of a span ----------------------------------------------------------------------
 #
@@ -31,9 +32,6 @@ from vanishing.arrays.namespace import (
 #
 # are an orthonormal basis of the complement, since C'C = I - P². I + P has eigenvalues from 1 to 2,
 # so that nothing is lost, and P is unique (polar decomposition): W depends on the subspace only.
-
-#: Bytes that the matrix of a complement may take if it is written out.
-LARGEST_MATRIX = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ class Complement:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         n_features, n_equations = self.shape
-        if 8 * n_features * n_equations > LARGEST_MATRIX:
+        if 8 * n_features * n_equations > MEMORY:
             raise BudgetError(
                 f"the coefficients of {n_equations} equations in {n_features} variables take "
                 f"{format_bytes(8 * n_features * n_equations)} if they are written out; transform, "
