@@ -414,8 +414,8 @@ class Compromise:
 
 # --- The plateau ----------------------------------------------------------------------------------
 
-#: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
-REFUTED = 8.0
+#: Mean squares of moment conditions, in those of sampling errors, that are not chance.
+REFUTED = STANDARD_ERRORS * STANDARD_ERRORS
 #: Degrees that an unbounded fit looks for noise at.
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.

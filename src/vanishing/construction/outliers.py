@@ -22,7 +22,7 @@ from vanishing.data.source import (
     close_after,
     sample_rows,
 )
-from vanishing.levels import CHANCE, MEMORY, OUTLYING
+from vanishing.levels import BLOCK, CHANCE, MEMORY, OUTLYING
 from vanishing.polynomials.basis import CLEARLY
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
@@ -151,9 +151,9 @@ def _robust_frame(rows: FloatArray) -> Frame:
     return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), MEMORY))
 
 
-#: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
-#: which some sets have few outliers, or as many as determine one.
-DRAWS, DETERMINED = 6, 300
+#: Random sets of rows that polynomials start from, each of a few more rows than a polynomial has
+#: terms: some sets have few outliers.
+DRAWS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +235,10 @@ class Search:
             drawn = self.rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)
             weights[drawn] = 1.0
             yield weights
-        if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
+        n_sets = BLOCK // part.gradients[..., 0].size  # whose gradients are worked on at a time
+        if n_sets * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
             return  # nearly every set of so many rows contains an outlier
-        sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)]
+        sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(n_sets)]
         values = part.values @ within
         polynomials = within @ np.linalg.svd(values[np.stack(sets)])[2][:, -1].T
         distances = part.distances(polynomials, part.floors(polynomials))

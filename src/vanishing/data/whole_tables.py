@@ -84,9 +84,7 @@ def open_table(
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     where = where or "the table"
-    with open_stream(file) as stream:
-        start = stream.read(4)
-    format = format or MAGIC.get(start, "csv")
+    format = format or _guess_format(file)
     if format == "npz" and _is_excel(file):
         format = "xlsx"
     if format == "csv":
@@ -110,6 +108,11 @@ def open_table(
     return _open_numpy(file, where, array)
 
 
+def _guess_format(file: str | bytes) -> str:
+    with open_stream(file) as stream:
+        return MAGIC.get(stream.read(4), "csv")
+
+
 def _is_excel(file: str | bytes) -> bool:
     """Say whether a ZIP file is a workbook."""
     if isinstance(file, str) and file.lower().endswith((".xlsx", ".xlsm")):
@@ -127,9 +130,7 @@ def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
     if not Path(file).is_file():
         return [], []
     if not zipfile.is_zipfile(file) or not _is_excel(file):
-        with open_stream(file) as stream:
-            is_text = stream.read(4) not in MAGIC
-        regions = _find_regions(CsvFile(file, file)) if is_text else []
+        regions = _find_regions(CsvFile(file, file)) if _guess_format(file) == "csv" else []
         return [each.area for each in regions] if len(regions) > 1 else [], []
     content = Path(file).read_bytes()
     _check_archive(content, file)

@@ -81,10 +81,11 @@ class Complement:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         n_features, n_equations = self.shape
-        if 8 * n_features * n_equations > MEMORY:
+        n_bytes = 8 * n_features * n_equations
+        if n_bytes > MEMORY:
             raise BudgetError(
                 f"the coefficients of {n_equations} equations in {n_features} variables take "
-                f"{format_bytes(8 * n_features * n_equations)} if they are written out; transform, "
+                f"{format_bytes(n_bytes)} if they are written out; transform, "
                 "save and load work without them; for all else reduce the number of features, for "
                 "instance by PCA"
             )

@@ -384,10 +384,11 @@ def expand_in_variables(
 ) -> tuple[IntArray, FloatArray]:
     """Expand G or F of all degrees in the original variables: exponents and coefficients."""
     n_monomials = count(n_features, len(blocks))
-    if 8 * n_monomials * n_features > MEMORY:
+    n_bytes = 8 * n_monomials * n_features
+    if n_bytes > MEMORY:
         raise BudgetError(
             f"the exponents of {n_monomials} monomials in {n_features} variables take "
-            f"{format_bytes(8 * n_monomials * n_features)}; reduce the number of features, for "
+            f"{format_bytes(n_bytes)}; reduce the number of features, for "
             "instance by PCA, or lower max_degree"
         )
     table = monomials(n_features, len(blocks))
