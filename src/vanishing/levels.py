@@ -22,5 +22,9 @@ SAFETY = 64.0
 #: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
 #: up like a random walk to a thousand times those of a short sum.
 LONG_SUM = 2.0**-40
+#: Noise, in units of the spread of what is described, with which an equation says nothing about it.
+UNINFORMATIVE = 0.3
+#: Digits that people write: further ones are rounding errors of what was computed before.
+SIGNIFICANT_DIGITS = 12
 #: Digits that tell every number in double precision from its neighbors.
 ALL_DIGITS = 17

@@ -20,6 +20,7 @@ from vanishing.arrays.blocks import (
     own_threads,
     threads_for,
 )
+from vanishing.arrays.kernels import PANEL
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -47,9 +48,6 @@ Summary = TypeVar("Summary")
 #: that the thread that merges groups does not hold up the others; small, so that all threads get
 #: some. It does not depend on the number of threads or workers, and so results do not.
 GROUPED = 4
-#: If blocks may be longer than this, they have about thirty columns or fewer: work on them is many
-#: short calls, and threads would wait for each other longer than they work.
-LONGEST_BLOCK = BLOCK // 96
 
 
 class SampleSource(ABC):
@@ -166,7 +164,9 @@ class SampleSource(ABC):
                 return reduce(merge, (kernel(*block) for _, block in group))
 
             threads = threads_for(first[0])
-            if threads > 1 and max_rows > LONGEST_BLOCK:
+            # Blocks of fewer columns than a panel of LAPACK are so long. Work on them is many short
+            # calls, and threads would wait for each other longer than they work.
+            if threads > 1 and max_rows > BLOCK // (3 * PANEL):
                 with one_thread():  # BLAS would gain nothing by more, either
                     return reduce(merge, map(summarize_group, groups))
             # A group is read before it is handed to a thread.

@@ -106,11 +106,9 @@ def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in blocks)]).tolist()
     tables = []
     for degree, block in enumerate(blocks, start=1):
-        on_products = np.hstack([block.nonvanishing, block.vanishing])
-        on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
         left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
         sizes = block.nonvanishing.shape[1], block.vanishing.shape[1]
-        tables.append(DegreeTable(left, right, on_products, on_lower, *sizes))
+        tables.append(DegreeTable(left, right, *block.all_polynomials, *sizes))
     n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
     if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(

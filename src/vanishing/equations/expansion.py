@@ -57,15 +57,11 @@ def affine_map(preprocessor: Any) -> AffineMap:
     return _READERS[type(preprocessor)](preprocessor)
 
 
-def steps_of(pipeline: Any) -> list[Any]:
-    """Return the steps that do something, those of pipelines in it too."""
-    steps: list[Any] = []
-    for _, step in pipeline.steps:
-        if isinstance(step, Pipeline):
-            steps += steps_of(step)
-        elif step is not None and step != "passthrough":
-            steps.append(step)
-    return steps
+def steps_of(model: Any) -> list[Any]:
+    """Return the steps that do something, those of pipelines in a pipeline too; or the model."""
+    if not isinstance(model, Pipeline):
+        return [] if model is None or model == "passthrough" else [model]
+    return [each for _, step in model.steps for each in steps_of(step)]
 
 
 def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
@@ -157,8 +153,8 @@ def equations_of(
     """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     if isinstance(model, Pipeline):
-        steps += steps_of(model)
-        model = steps.pop() if steps else None
+        *before, model = steps_of(model) or [None]
+        steps += before
     basis, source = _basis_of(model)
     if steps:
         basis = basis.compose(compose_maps(map(affine_map, steps)))

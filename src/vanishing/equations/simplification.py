@@ -26,11 +26,7 @@ from vanishing.equations.expansion import (
     is_quick,
     sympy_monomials,
 )
-from vanishing.equations.rational import (
-    PIVOT_SHARE,
-    reduced_echelon,
-    reduced_modulo,
-)
+from vanishing.equations.rational import reduced_echelon, reduced_modulo
 from vanishing.equations.rounding import Adjustable, simple_number
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import (
@@ -39,6 +35,7 @@ from vanishing.equations.text import (
     SHOWN_DIGITS,
     SHOWN_LINES,
     SHOWN_TERMS,
+    UNNOTICED,
     Sum,
     latex_symbol,
 )
@@ -343,7 +340,7 @@ def _echelon(
     order = np.lexsort((*-powers.T, -exponents.sum(axis=1)))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     echelon, pivots = reduced_echelon(
-        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=_noticed(noise, PIVOT_SHARE)
+        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=_noticed(noise, UNNOTICED)
     )
     by_pivot = np.argsort(pivots)
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]

@@ -142,6 +142,12 @@ class DegreeBlock:
             return np.asarray(self.vanishing.evaluate(self.projection.T).T)
         return self.projection @ self.vanishing
 
+    @property
+    def all_polynomials(self) -> tuple[FloatArray, FloatArray]:
+        """[V_F V_G], and L [V_F V_G]."""
+        lower = np.hstack([self.nonvanishing_lower, self.vanishing_lower])
+        return np.hstack([self.nonvanishing, self.vanishing]), lower
+
     @lazy
     def selected(self) -> "Selection | None":
         """The candidates that F_t is, as in a border basis; None if F_t combines candidates."""
