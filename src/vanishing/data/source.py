@@ -164,9 +164,10 @@ class SampleSource(ABC):
                 return reduce(merge, (kernel(*block) for _, block in group))
 
             threads = threads_for(first[0])
-            # Blocks of fewer columns than a panel of LAPACK are so long. Work on them is many short
-            # calls, and threads would wait for each other longer than they work.
-            if threads > 1 and max_rows > BLOCK // (3 * PANEL):
+            # Work on blocks of fewer columns than a panel of LAPACK is many short calls, and threads
+            # would wait for each other longer than they work.
+            longest = BLOCK // (3 * PANEL)
+            if threads > 1 and max_rows > longest:
                 with one_thread():  # BLAS would gain nothing by more, either
                     return reduce(merge, map(summarize_group, groups))
             # A group is read before it is handed to a thread.
