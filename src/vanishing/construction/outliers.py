@@ -6,6 +6,7 @@ polynomials that come close to most rows, whatever the rest does.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil, log, log1p
 
 import numpy as np
 from scipy.linalg import eigh
@@ -235,9 +236,11 @@ class Search:
             drawn = self.rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)
             weights[drawn] = 1.0
             yield weights
-        n_sets = BLOCK // part.gradients[..., 0].size  # whose gradients are worked on at a time
-        if n_sets * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
-            return  # nearly every set of so many rows contains an outlier
+        # So many that one without outliers is among them, but for chance.
+        n_sets = ceil(log(CHANCE) / log1p(-((1 - MOST_OUTLIERS) ** (n_terms - 1))))
+        most = BLOCK // part.gradients[..., 0].size  # whose gradients are worked on at a time
+        if n_sets > most or n_terms * ROWS_PER_UNKNOWN > n_rows:
+            return
         sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(n_sets)]
         values = part.values @ within
         polynomials = within @ np.linalg.svd(values[np.stack(sets)])[2][:, -1].T

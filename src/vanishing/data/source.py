@@ -164,7 +164,7 @@ class SampleSource(ABC):
                 return reduce(merge, (kernel(*block) for _, block in group))
 
             threads = threads_for(first[0])
-            # Work on blocks of fewer columns than a panel of LAPACK is many short calls, and threads
+            # Work on blocks of fewer columns than a panel of LAPACK is many short calls: threads
             # would wait for each other longer than they work.
             longest = BLOCK // (3 * PANEL)
             if threads > 1 and max_rows > longest:
