@@ -372,17 +372,10 @@ def _refuse_nonfinite(block: Array, name: str) -> None:
 # --- One array of any library ---------------------------------------------------------------------
 
 
-class ArraySource(SampleSource):
-    """The rows of one two-dimensional array.
+class OneArraySource(SampleSource):
+    """The rows of one array, wherever it is."""
 
-    Parameters
-    ----------
-    array : array of shape (n_samples, n_features)
-        Integers are converted a block at a time.
-    """
-
-    def __init__(self, array: Array) -> None:
-        self.array = unmask(array, "X")
+    array: Array
 
     @property
     def n_features(self) -> int:
@@ -393,6 +386,19 @@ class ArraySource(SampleSource):
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.array.shape[0])
+
+
+class ArraySource(OneArraySource):
+    """The rows of one two-dimensional array.
+
+    Parameters
+    ----------
+    array : array of shape (n_samples, n_features)
+        Integers are converted a block at a time.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.array = unmask(array, "X")
 
     @property
     def cpu(self) -> bool:
