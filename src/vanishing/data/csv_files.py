@@ -617,7 +617,7 @@ class CsvFile(OpenTable):
             raise TableError(f"{where}: {error}") from error
         # A row must fit into a block, and others may be longer than those below the header.
         longest = max(map(len, beginning.splitlines()[1:]), default=0)
-        self._block_size = max(_usual_block(), 16 * longest)
+        self._block_size = max(usual_block(), 16 * longest)
         columns = self.dialect.columns
         self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)
         self.names = self.dialect.first if self.dialect.has_names else None
@@ -941,7 +941,7 @@ def is_read_whole(path: str | os.PathLike[str]) -> bool:
     return os.path.getsize(path) <= MEMORY // 8
 
 
-def _usual_block() -> int:
+def usual_block() -> int:
     """Return the bytes that pyarrow parses at a time; it reads some thirty such blocks ahead."""
     return int(import_arrow("pyarrow.csv").ReadOptions().block_size)
 
