@@ -65,7 +65,7 @@ from vanishing.data.source import ArraySource, SampleSource, add_weights
 from vanishing.equations.text import last_digits
 from vanishing.levels import CHANCE, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.monomials import OrderIdeal
+from vanishing.polynomials.order_ideal import OrderIdeal
 from vanishing.saving import Saveable
 
 if TYPE_CHECKING:

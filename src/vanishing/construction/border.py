@@ -32,7 +32,7 @@ from vanishing.data.source import SampleSource
 from vanishing.levels import SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock
-from vanishing.polynomials.monomials import (
+from vanishing.polynomials.order_ideal import (
     TERM_ORDERS,
     Border,
     OrderIdeal,

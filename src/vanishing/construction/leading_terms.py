@@ -15,7 +15,8 @@ from vanishing.construction.candidates import EPS, Form
 from vanishing.construction.gsvd import NO_DECISION, RankMargin, bound_trusted_error
 from vanishing.construction.loop import decide
 from vanishing.levels import SAFETY, SAME
-from vanishing.polynomials.monomials import SQUARED_AWAY, Border
+from vanishing.polynomials.monomials import SQUARED_AWAY
+from vanishing.polynomials.order_ideal import Border
 
 # One pass over X gives R of [O B], the monomials of O and the terms of the border, in their order.
 # The columns are then made orthogonal one after the other: if b joins O, one Householder reflection

@@ -53,7 +53,8 @@ from vanishing.data.source import MappedSource, SampleSource
 from vanishing.levels import BLOCK, OUTLYING, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import Complement, DegreeBlock, Evaluator
-from vanishing.polynomials.monomials import AffineMap, OrderIdeal, count
+from vanishing.polynomials.monomials import AffineMap, count
+from vanishing.polynomials.order_ideal import OrderIdeal
 
 # --- The loop over degrees ------------------------------------------------------------------------
 
