@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, import_extra, move_to_host
 from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.class_features import ClassVanishingFeatures
-from vanishing.equations.expansion import affine_map
+from vanishing.equations.expansion import affine_map, compose_maps, steps_of
 from vanishing.ideal import VanishingIdeal
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, needed_blocks
@@ -268,8 +268,7 @@ def _on_variables(
 
 def _on_terms(block: DegreeBlock) -> tuple[FloatArray, FloatArray]:
     """Return A and b of [F_t G_t] in terms of F_1, ..., F_{t-1} and the products."""
-    on_products = np.hstack([block.nonvanishing, block.vanishing])
-    on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
+    on_products, on_lower = block.all_polynomials
     # The first of the lower polynomials is the constant 1.
     return np.concatenate([-on_lower[1:], on_products]).T, -on_lower[0]
 
@@ -289,9 +288,8 @@ def _split_pipeline(model: Any) -> tuple[Any, AffineMap | None]:
     """Return the last step of a pipeline, and the affine map that the steps before it are."""
     if not isinstance(model, Pipeline):
         return model, None
-    last = model.steps[-1][1]
-    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    return last, affine_map(make_pipeline(*before)) if before else None
+    *before, last = steps_of(model)
+    return last, compose_maps(map(affine_map, before)) if before else None
 
 
 def _read_bases(model: Any) -> tuple[list[PolynomialBasis], Output]:

@@ -15,10 +15,16 @@ OUTLYING = 5.0
 FOLDS = 5
 #: Numbers that are worked on at a time: 16 MB in double precision, the cache of a processor.
 BLOCK = 2**21
+#: Bytes that the matrices or the rows of one step may take: what any machine has to spare.
+MEMORY = 2**31
 #: Rounding errors are assumed to be at most this many times their estimate: six bits.
 SAFETY = 64.0
 #: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
 #: up like a random walk to a thousand times those of a short sum.
 LONG_SUM = 2.0**-40
+#: Noise, in units of the spread of what is described, with which an equation says nothing about it.
+UNINFORMATIVE = 0.3
+#: Digits that people write: further ones are rounding errors of what was computed before.
+SIGNIFICANT_DIGITS = 12
 #: Digits that tell every number in double precision from its neighbors.
 ALL_DIGITS = 17

@@ -75,7 +75,7 @@ def test_rows_in_another_order_are_the_same_rows():
 )
 @pytest.mark.parametrize("n_passes_alike", [2, 4])
 def test_detectors_notice(detector, n_passes_alike, monkeypatch):
-    monkeypatch.setattr(inputs, "TABLE_BYTES", 100)
+    monkeypatch.setattr(inputs, "MEMORY", 200)
     with pytest.raises(ValueError, match="rows in an earlier pass"):
         detector.fit(Shrinking(n_passes_alike))
 

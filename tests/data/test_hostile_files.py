@@ -131,7 +131,7 @@ import resource, sys
 import pyarrow, pyarrow.csv, pyarrow.parquet, pyarrow.feather
 from vanishing.data import csv_files, read_table
 from vanishing.data.csv_files import TableError
-csv_files.WHOLE_BYTES = {MOST_EXPANDED}
+csv_files.MEMORY = {8 * MOST_EXPANDED}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     read_table(sys.argv[1])

@@ -256,10 +256,10 @@ def test_weights_of_a_device_source():
     assert_same(VanishingIdeal(tol=0.2).fit(source), expected)
 
 
-@pytest.mark.parametrize("most_bytes", [2**30, 100])
+@pytest.mark.parametrize("most_bytes", [2**31, 200])
 @pytest.mark.parametrize("detector", [VanishingDetector(), TransformationDetector()], ids=str)
 def test_detectors_take_weights_by_themselves(detector, most_bytes, monkeypatch):
-    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", most_bytes)
+    monkeypatch.setattr("vanishing.data.inputs.MEMORY", most_bytes)
     X = points()
     with pytest.raises(ValueError, match="pass the weights as sample_weight"):
         detector.fit(as_source(X, weights=np.ones(len(X))))

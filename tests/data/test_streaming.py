@@ -679,7 +679,7 @@ def test_files_are_read_and_written_in_bounded_memory(kind, tmp_path, monkeypatc
     """150,000 rows of 8 columns are 9.6 MB; NumPy reports its arrays, Arrow its own."""
     for module in ("streamed_tables", "streams"):
         monkeypatch.setattr(f"vanishing.data.{module}.BLOCK", 2**15)
-    monkeypatch.setattr("vanishing.data.csv_files.CSV_BLOCK", 2**16)
+    monkeypatch.setattr("vanishing.data.csv_files.usual_block", lambda: 2**16)
     X = np.random.default_rng(0).standard_normal((150_000, 8))
     if kind == "Zarr path":
         path = zarr_array(X, tmp_path, chunks=(4_000, 8))

@@ -236,7 +236,7 @@ def test_chunks_and_guarantees():
 def test_rows_that_do_not_fit_into_memory(monkeypatch, kind):
     X = np.random.default_rng(0).normal(size=(600, 2)) * [1, 1000]
     whole = ChristoffelDetector(3).fit(X)
-    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 1000)
+    monkeypatch.setattr("vanishing.data.inputs.MEMORY", 2000)
     rows = [X[:200], X[200:]] if kind == "chunks" else dask.array.from_array(X, chunks=(100, 2))
     streamed = ChristoffelDetector(3).fit(rows)
     np.testing.assert_allclose(streamed.score_samples(X), whole.score_samples(X), rtol=1e-9)

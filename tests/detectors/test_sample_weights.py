@@ -282,7 +282,7 @@ def test_refusals(monkeypatch):
         with pytest.raises(ValueError, match=f"{type(preprocessor).__name__} takes none"):
             detector.fit(X, sample_weight=ones)
         assert not hasattr(detector, "n_features_in_")
-    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 100)
+    monkeypatch.setattr("vanishing.data.inputs.MEMORY", 200)
     with pytest.raises(ValueError, match="sample_weight of a detector needs all rows"):
         SINGLE.fit([X, X], sample_weight=np.ones(80))
 

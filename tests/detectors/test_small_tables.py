@@ -166,7 +166,7 @@ def test_explanations_and_calibrations_that_make_no_sense():
 
 
 def test_rows_that_are_too_many_for_a_table(monkeypatch):
-    monkeypatch.setattr("vanishing.data.inputs.TABLE_BYTES", 100)
+    monkeypatch.setattr("vanishing.data.inputs.MEMORY", 200)
     chunks = [np.random.default_rng(i).normal(size=(40, 3)) for i in range(3)]
     with pytest.raises(ValueError, match="100 bytes; pass a part of them as an array"):
         ChristoffelDetector().fit(np.vstack(chunks)).explain(chunks)

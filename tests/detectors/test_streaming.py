@@ -30,7 +30,7 @@ def chunks(X, n=7):
 
 def streamed():
     """Take everything for too large to be read into memory."""
-    return patch("vanishing.data.inputs.TABLE_BYTES", 1000)
+    return patch("vanishing.data.inputs.MEMORY", 2000)
 
 
 def in_threads():

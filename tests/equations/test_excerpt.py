@@ -11,7 +11,7 @@ from tests.support.cases import NORMALIZATIONS, fit
 
 from vanishing import VanishingIdeal, vca
 from vanishing.datasets import describe_variety, make_variety, varieties
-from vanishing.equations.expansion import SHOWN_EQUATIONS
+from vanishing.equations.text import SHOWN_LINES
 
 
 def printed(ideal):
@@ -28,7 +28,7 @@ def test_exact_points_give_the_equations_of_the_textbook(name):
     X = pd.DataFrame(make_variety(name, 200), columns=variables)
     ideal = VanishingIdeal(max_degree=degree_of(name), tol=1e-9).fit(X)
     texts, _, note = printed(ideal)
-    if len(texts) < SHOWN_EQUATIONS:
+    if len(texts) < SHOWN_LINES:
         symbols = dict(zip(variables, sympy.symbols(variables), strict=True))
         found = [sympy.sympify(text.replace("^", "**"), locals=symbols) for text in texts]
         truth = true_equations(name)
@@ -61,8 +61,8 @@ def test_a_long_list_is_cut_and_says_so():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 30))
     texts, _, note = printed(VanishingIdeal(max_degree=1, tol=1e-9).fit(X))
-    assert len(texts) == SHOWN_EQUATIONS
-    assert note == f"({28 - SHOWN_EQUATIONS} more equations)"
+    assert len(texts) == SHOWN_LINES
+    assert note == f"({28 - SHOWN_LINES} more equations)"
 
 
 def test_border_bases_are_printed_as_they_are_found():

@@ -252,7 +252,7 @@ def test_what_is_no_model_is_refused():
 
 
 def test_equations_nobody_would_read_are_refused(monkeypatch):
-    monkeypatch.setattr(expansion, "LARGEST_MATRIX", 300)
+    monkeypatch.setattr(expansion, "MEMORY", 300)
     for write in (to_sympy, to_latex):
         with pytest.raises(ValueError, match=r"15 monomials up to degree 2.*too many to write"):
             write(pipeline())

@@ -146,9 +146,9 @@ def test_coefficients_are_written_out_up_to_a_limit(monkeypatch):
     directions = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0]
     equations = Complement.of_span(directions, 1.0, np.zeros((6, 0)))
     assert equations.shape == (6, 4)
-    monkeypatch.setattr("vanishing.polynomials.evaluation.LARGEST_MATRIX", 8 * 6 * 4)
+    monkeypatch.setattr("vanishing.polynomials.evaluation.MEMORY", 8 * 6 * 4)
     assert np.abs(directions.T @ np.asarray(equations)).max() < 1e-14
-    monkeypatch.setattr("vanishing.polynomials.evaluation.LARGEST_MATRIX", 8 * 6 * 4 - 1)
+    monkeypatch.setattr("vanishing.polynomials.evaluation.MEMORY", 8 * 6 * 4 - 1)
     with pytest.raises(BudgetError, match="4 equations in 6 variables"):
         np.asarray(equations)
 

@@ -11,9 +11,8 @@ from scipy.linalg import qr
 from vanishing.arrays.kernels import norms
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_real, check_whole
-from vanishing.levels import ROUNDING
+from vanishing.levels import MEMORY, ROUNDING, SAFETY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import (
     NEARLY_DEPENDENT,
     count,
@@ -162,9 +161,8 @@ def _contains(generators: list[Any], polynomial: Any) -> bool:
 # Multiples of noisy equations are independent that would depend on each other without noise, and
 # would take the place of new generators.
 
-#: A gap between sizes. What is below one is an error and what is above one counts, even if that is
-#: on the wrong side of the tolerance. Errors of single precision are larger than the noise tells.
-FORM_GAP = 100.0
+# What is below a gap of SAFETY is an error, and what is above one counts, even if that is on the
+# wrong side of the tolerance. Errors of single precision are larger than the noise tells.
 
 
 def check_basis(basis: Any) -> None:
@@ -262,7 +260,7 @@ def _multiply_up(generators: dict[int, FloatArray], n_variables: int, degree: in
         for below, forms in generators.items()
     )
     n_bytes = 8 * len(table) * n_multiples
-    if n_bytes > LARGEST_MATRIX:
+    if n_bytes > MEMORY:
         raise ValueError(
             f"the {n_multiples} multiples of degree {degree} of equations in {n_variables} "
             f"variables take {n_bytes / 2**30:.1f} GiB, too many to find out which equations "
@@ -283,9 +281,9 @@ def _span(columns: FloatArray, tol: float, noise: float) -> FloatArray:
     """Return a basis of the span of columns."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     rank = _count(singular, tol, np.full(len(singular), noise))
-    uncertain = min(FORM_GAP * tol, max(tol, FORM_GAP**2 * noise))
+    uncertain = min(SAFETY * tol, max(tol, SAFETY**2 * noise))
     doubtful = np.flatnonzero(singular[:rank] < uncertain)
-    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > FORM_GAP**2 * tol:
+    if doubtful.size and doubtful[0] > 0 and singular[doubtful[0] - 1] > SAFETY**2 * tol:
         rank = int(doubtful[0])
     return np.asarray(left[:, :rank])
 
@@ -306,7 +304,7 @@ def _count(sizes: FloatArray, tol: float, noise: FloatArray) -> int:
     """
     rank = int(np.sum(sizes > tol))
     following = np.append(sizes[1:], 0.0)
-    is_clear = (sizes > FORM_GAP * noise) & (sizes > FORM_GAP**2 * following)
+    is_clear = (sizes > SAFETY * noise) & (sizes > SAFETY**2 * following)
     return max(rank, int(np.max(np.flatnonzero(is_clear) + 1, initial=0)))
 
 
@@ -448,7 +446,7 @@ def contains(
 
 
 def _refuse_degree(n_variables: int, degree: int) -> None:
-    n_monomials, most = count(n_variables, degree), isqrt(LARGEST_MATRIX // 8)
+    n_monomials, most = count(n_variables, degree), isqrt(MEMORY // 8)
     if n_monomials > most:
         raise ValueError(
             f"polynomials of degree {degree} in {n_variables} variables have {n_monomials} terms, "

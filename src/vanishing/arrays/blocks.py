@@ -21,12 +21,10 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from vanishing.arrays.namespace import Array, is_on_cpu
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, MEMORY
 
 # --- How many rows a block has, and what is too much memory ---------------------------------------
 
-#: Numbers in a block on an accelerator, where a launch costs more than a cache miss.
-ACCELERATOR_BLOCK = 2**28
 #: Rows of a block at least, so that matrices of coefficients are not read for each row anew.
 FEWEST_AT_ONCE = 64
 
@@ -50,7 +48,8 @@ def format_bytes(n_bytes: int) -> str:
 
 def block_rows(width: int, *, cpu: bool = True, budget_bytes: int | None = None) -> int:
     """Return how many rows a block has if work on a row takes ``width`` numbers."""
-    elements = BLOCK if cpu else ACCELERATOR_BLOCK
+    # On an accelerator a launch costs more than a cache miss: blocks are as large as memory allows.
+    elements = BLOCK if cpu else MEMORY // 8
     if budget_bytes is not None:
         elements = min(elements, budget_bytes // 8)
     return max(FEWEST_AT_ONCE, elements // max(1, width))

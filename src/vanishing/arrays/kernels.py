@@ -38,19 +38,13 @@ MANY_COLUMNS = 128
 #: On an accelerator, large products are computed in so many strips. That is 1.5 times as fast as
 #: the whole product for 1,001 and 1,771 polynomials (H200, float64), and slower for 286.
 STRIPS = 4
-#: Columns that fit one step of a blocked routine, as measured: panels of Householder factorizations
-#: are fastest with it, and up to it a general product of pieces takes half to two thirds of the
-#: time of a symmetric one.
+#: Columns of a panel of blocked Householder factorizations, which are fastest with it, as measured.
 PANEL = 32
-#: Products of so many operations and fewer run in kernels of OpenBLAS of their own.
-SMALL_PRODUCT = 900_000
 
 
 def gram(values: Array) -> Array:
     """Return ``values @ values.T``, through a symmetric rank-k update where there is one."""
     n_polynomials = values.shape[0]
-    if array_api_compat.is_numpy_array(values) and 2 <= n_polynomials <= PANEL:
-        return _gram_of_few(values)
     if is_on_cpu(values) or n_polynomials < STRIPS * MANY_COLUMNS:
         return values @ values.T  # NumPy recognizes the transposed operand and calls syrk
     # Accelerators have no such update behind this operator: compute strips of the upper triangle.
@@ -64,22 +58,6 @@ def gram(values: Array) -> Array:
         product[start:stop, start:] = strip
         product[start:, start:stop] = strip.T
     return product
-
-
-def _gram_of_few(values: FloatArray) -> FloatArray:
-    """Add up the products of pieces of the rows."""
-    n_polynomials, n_rows = values.shape
-    length = SMALL_PRODUCT // n_polynomials**2
-    total = np.zeros((n_polynomials, n_polynomials), dtype=values.dtype)
-    piece = np.empty((n_polynomials, n_polynomials - 1), dtype=values.dtype)
-    for start in range(0, n_rows, length):
-        part = values[:, start : start + length]
-        # NumPy would compute the symmetric product if the factors had the same shape.
-        total[:, :-1] += np.matmul(part, part[:-1].T, out=piece)
-    total[-1, -1] = values[-1] @ values[-1]
-    # A general product is symmetric up to rounding only: kernels for some processors add up the two
-    # triangles in different orders.
-    return np.asarray(np.tril(total) + np.tril(total, -1).T)
 
 
 # --- R of tall matrices on accelerators: Cholesky QR, twice ---------------------------------------

@@ -31,7 +31,7 @@ from vanishing.construction.gsvd import REGULAR
 from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.passes import Factor
 from vanishing.data.source import ArraySource, SampleSource, sample_rows
-from vanishing.levels import BLOCK, CHANCE, FOLDS, OUTLYING, SAFETY, SAME
+from vanishing.levels import BLOCK, CHANCE, FOLDS, OUTLYING, SAFETY, SAME, UNINFORMATIVE
 from vanishing.polynomials.basis import CLEARLY, STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import (
     NEARLY_DEPENDENT,
@@ -45,8 +45,6 @@ from vanishing.polynomials.monomials import (
 
 # --- What is found --------------------------------------------------------------------------------
 
-#: Largest noise, as a share of the spread of the points: above it nothing is an equation.
-MOST_NOISE = 0.3
 #: From this share of the spread on, second-order terms of the noise matter and are corrected.
 WORTH_CORRECTING = 3e-3
 
@@ -414,8 +412,8 @@ class Compromise:
 
 # --- The plateau ----------------------------------------------------------------------------------
 
-#: Mean squares of moment conditions, in those of sampling errors, above which they are not met.
-REFUTED = 8.0
+#: Mean squares of moment conditions, in those of sampling errors, that are not chance.
+REFUTED = STANDARD_ERRORS * STANDARD_ERRORS
 #: Degrees that an unbounded fit looks for noise at.
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
@@ -463,7 +461,7 @@ def search_moments(
     if degree > max_degree:
         return none
     level, number = _pool(whole, degree, n_rows)
-    if level > MOST_NOISE * spread:
+    if level > UNINFORMATIVE * spread:
         return none
     noise = Noise(level, spread, degree, levels)
     if level < WORTH_CORRECTING * spread or highest < max_degree:
@@ -584,6 +582,6 @@ def search_spectra(spectra: Sequence[FloatArray], spread: float) -> Noise:
     """Find the noise by extents under the gradient normalization, where moments do not tell."""
     levels = tuple(float(np.min(extents, initial=np.inf)) for extents in spectra)
     for degree, (level, above) in enumerate(pairwise(levels), start=1):
-        if 0 < level <= min(MOST_NOISE * spread, CLEARLY * above):
+        if 0 < level <= min(UNINFORMATIVE * spread, CLEARLY * above):
             return Noise(level, spread, degree, levels)
     return Noise(np.nan, spread, None, levels)

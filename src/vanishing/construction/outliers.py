@@ -6,6 +6,7 @@ polynomials that come close to most rows, whatever the rest does.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil, log, log1p
 
 import numpy as np
 from scipy.linalg import eigh
@@ -22,7 +23,7 @@ from vanishing.data.source import (
     close_after,
     sample_rows,
 )
-from vanishing.levels import CHANCE, OUTLYING
+from vanishing.levels import BLOCK, CHANCE, MEMORY, OUTLYING
 from vanishing.polynomials.basis import CLEARLY
 from vanishing.polynomials.monomials import SQUARED_AWAY, count, monomials
 
@@ -148,12 +149,12 @@ def _robust_frame(rows: FloatArray) -> Frame:
     low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
     usual = np.abs(rows - middle) <= OUTLYING * np.maximum(high - low, TINY)
     kept = rows[usual.all(axis=1)]
-    return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), 2**31))
+    return Frame.fit(factor_affine(ArraySource(kept if len(kept) > 1 else rows), MEMORY))
 
 
-#: Random sets of rows that polynomials start from: a few more rows than a polynomial has terms, of
-#: which some sets have few outliers, or as many as determine one.
-DRAWS, DETERMINED = 6, 300
+#: Random sets of rows that polynomials start from, each of a few more rows than a polynomial has
+#: terms: some sets have few outliers.
+DRAWS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +236,12 @@ class Search:
             drawn = self.rng.choice(n_rows, min(2 * n_terms + 10, n_rows // 2), replace=False)
             weights[drawn] = 1.0
             yield weights
-        if DETERMINED * (1 - MOST_OUTLIERS) ** n_terms < 1 or n_terms * ROWS_PER_UNKNOWN > n_rows:
-            return  # nearly every set of so many rows contains an outlier
-        sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(DETERMINED)]
+        # So many that one without outliers is among them, but for chance.
+        n_sets = ceil(log(CHANCE) / log1p(-((1 - MOST_OUTLIERS) ** (n_terms - 1))))
+        most = BLOCK // part.gradients[..., 0].size  # whose gradients are worked on at a time
+        if n_sets > most or n_terms * ROWS_PER_UNKNOWN > n_rows:
+            return
+        sets = [self.rng.choice(n_rows, n_terms - 1, replace=False) for _ in range(n_sets)]
         values = part.values @ within
         polynomials = within @ np.linalg.svd(values[np.stack(sets)])[2][:, -1].T
         distances = part.distances(polynomials, part.floors(polynomials))

@@ -7,11 +7,12 @@ delimiters, decimal signs, encodings, headers and on what a missing value is.
 import codecs
 import csv
 import io
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
@@ -37,6 +38,7 @@ from vanishing.data.written_numbers import (
     outline,
     read_texts,
 )
+from vanishing.levels import MEMORY
 from vanishing.polynomials.monomials import variable_names
 
 Texts = npt.NDArray[np.object_]
@@ -109,6 +111,17 @@ class Note(NamedTuple):
         """Return the note with what to do if it is wrong, where there is something."""
         remedy = remedies.get(self.remedy, "").format(other=self.other)
         return f"{self.text}; {remedy}" if remedy else self.text
+
+
+@contextmanager
+def readable(where: str, kind: str) -> Iterator[None]:
+    """Turn whatever a parser raises for a damaged file into an error that names the file."""
+    try:
+        yield
+    except (TableError, ImportError):
+        raise
+    except Exception as error:
+        raise TableError(f"{where} is not a readable {kind} file: {error}") from error
 
 
 def import_arrow(module: str = "pyarrow") -> Any:
@@ -364,8 +377,6 @@ def find_kinds(
 
 # --- Files that were opened, their columns not yet converted --------------------------------------
 
-#: Bytes of a CSV file to parse at a time; pyarrow reads some thirty such blocks ahead.
-CSV_BLOCK = 2**20
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -606,7 +617,7 @@ class CsvFile(OpenTable):
             raise TableError(f"{where}: {error}") from error
         # A row must fit into a block, and others may be longer than those below the header.
         longest = max(map(len, beginning.splitlines()[1:]), default=0)
-        self._block_size = max(CSV_BLOCK, 16 * longest)
+        self._block_size = max(usual_block(), 16 * longest)
         columns = self.dialect.columns
         self.decide(decide_decimal(columns, self.dialect.delimiter, decimal), columns)
         self.names = self.dialect.first if self.dialect.has_names else None
@@ -651,7 +662,7 @@ class CsvFile(OpenTable):
             return
         if self._is_ascii and self.encoding is None:
             with open_stream(self._file) as stream:
-                self.encoding = _find_encoding(iter(lambda: stream.read(CSV_BLOCK), b""))
+                self.encoding = _find_encoding(iter(lambda: stream.read(SAMPLE_SIZE), b""))
         if not self._checked(self._agrees):
             self._checked(self._scan)
 
@@ -800,7 +811,7 @@ class CsvFile(OpenTable):
     def _read_text(self) -> bytes:
         with self._open() as stream:
             # Block by block: what is compressed has no size that reading all of it asks for.
-            return b"".join(iter(lambda: stream.read(CSV_BLOCK), b""))
+            return b"".join(iter(lambda: stream.read(SAMPLE_SIZE), b""))
 
     def _options(self, columns: Sequence[int], kind: Any = None, skip_row: Any = None) -> list[Any]:
         """Return the options of pyarrow; columns are called by their places."""
@@ -920,16 +931,30 @@ def open_stream(file: str | bytes) -> Any:
     return arrow.input_stream(file, compression=compression)
 
 
-#: Bytes of a file that is read whole: with its numbers, a gigabyte of memory.
-WHOLE_BYTES = 2**28
-#: A file may expand to as many bytes, or to so many times its size, whatever is more. What expands
-#: further is made to fill the memory.
+#: A file may expand to what is read whole, or to so many times its size, whatever is more. What
+#: expands further is made to fill the memory.
 MOST_TIMES = 200
+
+
+def is_read_whole(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file is read whole: its numbers take a few times as much memory."""
+    return os.path.getsize(path) <= MEMORY // 8
+
+
+def usual_block() -> int:
+    """Return the bytes that pyarrow parses at a time; it reads some thirty such blocks ahead."""
+    return int(import_arrow("pyarrow.csv").ReadOptions().block_size)
+
+
+def read_whole(file: str | bytes) -> bytes:
+    """Return the content of a file, decompressed."""
+    with open_stream(file) as stream:
+        return bytes(stream.read())
 
 
 def check_expansion(expanded: float, size: int, where: str) -> None:
     """Raise if a file of some size expands as only those do that are made to fill the memory."""
-    if expanded > max(WHOLE_BYTES, MOST_TIMES * size):
+    if expanded > max(MEMORY // 8, MOST_TIMES * size):
         raise TableError(
             f"{where} has {size} bytes and expands to {expanded:.3g} or more, over {MOST_TIMES} "
             "times as much, as files do that are made to fill the memory; if you trust it, unpack "
@@ -946,7 +971,7 @@ def _refuse_bombs(path: str, size: int, changed: int) -> None:
     n_read = 0
     try:
         with import_arrow().input_stream(path, compression=COMPRESSED[Path(path).suffix]) as stream:
-            while n_block := len(stream.read(CSV_BLOCK)):
+            while n_block := len(stream.read(SAMPLE_SIZE)):
                 n_read += n_block
                 check_expansion(n_read, size, path)
     except OSError as error:

@@ -14,6 +14,7 @@ from vanishing.data.csv_files import (
     guess_header,
     import_arrow,
     is_numeric,
+    readable,
 )
 from vanishing.data.sheet_layout import Grid, Region, find_regions, split_area, write_cell
 from vanishing.data.written_numbers import MISSING, is_number, read_texts
@@ -113,10 +114,8 @@ def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
 def open_book(content: bytes, where: str, *, data_only: bool) -> Any:
     """Open a workbook with the values of its formulas, or with the formulas themselves."""
     openpyxl = import_extra("openpyxl", extra="excel", purpose="reading Excel files")
-    try:
+    with readable(where, "Excel"):
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=data_only)
-    except Exception as error:  # openpyxl raises whatever its parsers do
-        raise TableError(f"{where} is not a readable Excel file: {error}") from error
     for each in book.worksheets:
         each.reset_dimensions()  # a sheet may claim all rows and columns that there can be
     return book

@@ -181,9 +181,9 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
-def open_frame(X: Any, name: str = "X") -> ColumnFile:
+def open_frame(X: Any) -> ColumnFile:
     """Open a frame of any library, a table of Arrow, or an array: rows are numbered from 0."""
-    X = require_dense(X, name)
+    X = require_dense(X, "X")
     if get_columns(X) is None:
         if str(getattr(X, "dtype", None)) == "torch.bfloat16":  # NumPy has no such type
             X = X.float()
@@ -194,14 +194,14 @@ def open_frame(X: Any, name: str = "X") -> ColumnFile:
                 f"{'s' * (array.ndim != 1)}; one column is X.reshape(-1, 1)"
             )
         row_ids: npt.NDArray[Any] = np.arange(len(array))
-        return ColumnFile(name, None, list(array.T), n_rows=len(array), row_ids=row_ids)
+        return ColumnFile("X", None, list(array.T), n_rows=len(array), row_ids=row_ids)
     names = list(map(str, get_columns(X) or []))
     refuse_equal_names(names)
     frame = wrap_frame(X)
     index = narwhals.maybe_get_index(frame)
     row_ids = _make_objects(range(len(frame)) if index is None else index)
     columns = [series.to_native() for series in frame.iter_columns()]
-    return ColumnFile(name, names, columns, n_rows=len(frame), row_ids=row_ids)
+    return ColumnFile("X", names, columns, n_rows=len(frame), row_ids=row_ids)
 
 
 def refuse_equal_names(names: Sequence[str]) -> None:

@@ -45,6 +45,7 @@ from vanishing.data.source import (
     is_url,
     wrap_frame,
 )
+from vanishing.levels import MEMORY
 from vanishing.polynomials.monomials import variable_names
 
 # --- Which kind of data it is ---------------------------------------------------------------------
@@ -206,8 +207,6 @@ N_JOBS = [
     NumberRange(Integral, 1, None, closed="left"),
     None,
 ]
-#: Rows of files and chunks are read into one array up to this size, where one is needed.
-TABLE_BYTES = 2**30
 
 
 def validate_table(estimator: Any, X: Any, **options: Any) -> Any:
@@ -349,7 +348,7 @@ def check_training_rows(estimator: Any, X: Any) -> Array | SampleSource:
             "as sample_weight"
         )
     is_whole = is_foreign_array(X)
-    table = next(source.blocks(source.n_samples)) if is_whole else as_table(source, TABLE_BYTES)
+    table = next(source.blocks(source.n_samples)) if is_whole else as_table(source)
     if table is not None and table.shape[0] < 2:
         raise ValueError(f"X has {table.shape[0]} row, but at least two are required")
     return source if table is None else table
@@ -364,7 +363,7 @@ def check_new_table(estimator: Any, X: Any) -> Array:
     """Check a table passed to a fitted estimator; arrays of other libraries stay where they are."""
     points = check_new_points(estimator, X)
     if isinstance(points, SampleSource):
-        table = as_table(points, TABLE_BYTES)
+        table = as_table(points)
         points = points if table is None else table
     return _refuse_source(estimator, points)
 
@@ -376,10 +375,10 @@ def _refuse_source(estimator: Any, rows: Array | SampleSource) -> Array:
     return rows
 
 
-def as_table(source: SampleSource, most_bytes: int) -> Array | None:
-    """Read all rows into one array, or return None if they take more than ``most_bytes``."""
+def as_table(source: SampleSource) -> Array | None:
+    """Read all rows into one array, or return None if they leave no room for work on them."""
     blocks: list[Array] = []
-    n_bytes = 0
+    n_bytes, most_bytes = 0, MEMORY // 2
     with close_after(source.blocks(max(1, most_bytes // (64 * source.n_features)))) as reading:
         for block in reading:
             n_bytes += 8 * int(block.shape[0]) * source.n_features
@@ -395,7 +394,7 @@ def too_large(what: str) -> ValueError:
     """Return the error for rows that are too many to be needed all at once."""
     return ValueError(
         f"{what} needs all rows of X at once, and they take more than "
-        f"{format_bytes(TABLE_BYTES)}; pass a part of them as an array"
+        f"{format_bytes(MEMORY // 2)}; pass a part of them as an array"
     )
 
 

@@ -20,6 +20,7 @@ from vanishing.arrays.blocks import (
     own_threads,
     threads_for,
 )
+from vanishing.arrays.kernels import PANEL
 from vanishing.arrays.namespace import (
     Array,
     BoolArray,
@@ -47,9 +48,6 @@ Summary = TypeVar("Summary")
 #: that the thread that merges groups does not hold up the others; small, so that all threads get
 #: some. It does not depend on the number of threads or workers, and so results do not.
 GROUPED = 4
-#: If blocks may be longer than this, they have about thirty columns or fewer: work on them is many
-#: short calls, and threads would wait for each other longer than they work.
-LONGEST_BLOCK = BLOCK // 96
 
 
 class SampleSource(ABC):
@@ -166,7 +164,10 @@ class SampleSource(ABC):
                 return reduce(merge, (kernel(*block) for _, block in group))
 
             threads = threads_for(first[0])
-            if threads > 1 and max_rows > LONGEST_BLOCK:
+            # Work on blocks of fewer columns than a panel of LAPACK is many short calls: threads
+            # would wait for each other longer than they work.
+            longest = BLOCK // (3 * PANEL)
+            if threads > 1 and max_rows > longest:
                 with one_thread():  # BLAS would gain nothing by more, either
                     return reduce(merge, map(summarize_group, groups))
             # A group is read before it is handed to a thread.
@@ -300,8 +301,6 @@ def as_array(data: Any, name: str) -> Array:
 
 #: Squares of numbers up to this can be summed over a block.
 LARGEST = float(np.sqrt(np.finfo(np.float64).max / BLOCK))
-#: Between the least and the largest of large numbers there are at least so many others.
-FEWEST_STEPS = 2**16
 
 
 def check_block(block: Array, *, name: str, n_features: int | None = None) -> Array:
@@ -333,12 +332,13 @@ def have_lost_digits(values: FloatArray) -> BoolArray:
     """Say of each column whether its numbers are so large and near that rounding makes them equal.
 
     Numbers of accounts and tweets have 18 digits and more. As floating-point numbers they are
-    multiples of 256 or all the same.
+    multiples of 256 or all the same: their differences have fewer digits than single precision.
     """
     steps = np.spacing(np.max(np.abs(values), axis=0, initial=0.0))
     if not (steps > 1).any():
         return np.zeros(len(steps), dtype=bool)
-    return np.asarray((steps > 1) & (np.ptp(values, axis=0) < FEWEST_STEPS * steps))
+    n_steps = np.ptp(values, axis=0) / steps
+    return np.asarray((steps > 1) & (n_steps < 1 / np.finfo(np.float32).eps))
 
 
 def too_large_to_square(block: Array) -> tuple[int, int] | None:
@@ -372,17 +372,10 @@ def _refuse_nonfinite(block: Array, name: str) -> None:
 # --- One array of any library ---------------------------------------------------------------------
 
 
-class ArraySource(SampleSource):
-    """The rows of one two-dimensional array.
+class OneArraySource(SampleSource):
+    """The rows of one array, wherever it is."""
 
-    Parameters
-    ----------
-    array : array of shape (n_samples, n_features)
-        Integers are converted a block at a time.
-    """
-
-    def __init__(self, array: Array) -> None:
-        self.array = unmask(array, "X")
+    array: Array
 
     @property
     def n_features(self) -> int:
@@ -393,6 +386,19 @@ class ArraySource(SampleSource):
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.array.shape[0])
+
+
+class ArraySource(OneArraySource):
+    """The rows of one two-dimensional array.
+
+    Parameters
+    ----------
+    array : array of shape (n_samples, n_features)
+        Integers are converted a block at a time.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.array = unmask(array, "X")
 
     @property
     def cpu(self) -> bool:
@@ -468,6 +474,11 @@ class WrappedSource(CompositeSource):
         renamed.sources = (self.source.named(name),)
         return renamed
 
+    def blocks(self, max_rows: int) -> Iterator[Array]:
+        """Yield the rows of the other one, without their weights."""
+        with close_after(self.source.blocks(max_rows)) as blocks:
+            yield from blocks
+
 
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
@@ -497,11 +508,6 @@ class WeightedSource(WrappedSource):
     def n_weighted(self) -> int:
         """Number of rows of positive weight."""
         return int(np.count_nonzero(self.weights))
-
-    def blocks(self, max_rows: int) -> Iterator[Array]:
-        """Yield all rows without their weights."""
-        with close_after(self.source.blocks(max_rows)) as blocks:
-            yield from blocks
 
     def map_reduce(
         self,

@@ -21,6 +21,7 @@ from vanishing.arrays.namespace import (
 from vanishing.data.inputs import as_source
 from vanishing.data.source import (
     ArraySource,
+    OneArraySource,
     SampleSource,
     WrappedSource,
     as_array,
@@ -253,7 +254,7 @@ class ChunkSource(StreamedSource):
 # --- One array on disk: a memory map of NumPy, or a Zarr array ------------------------------------
 
 
-class StoredArraySource(StreamedSource):
+class StoredArraySource(OneArraySource, StreamedSource):
     """The rows of an array that is read from a file slice by slice.
 
     Parameters
@@ -280,16 +281,6 @@ class StoredArraySource(StreamedSource):
             raise ValueError(
                 f"{name} has shape {shape}: at least one row and one column are required"
             )
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.array.shape[1])
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.array.shape[0])
 
     @property
     def _file(self) -> str:

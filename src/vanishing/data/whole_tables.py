@@ -17,11 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-)
+from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.csv_files import (
     MOST_TIMES,
     REMEDIES,
@@ -35,6 +31,8 @@ from vanishing.data.csv_files import (
     check_expansion,
     import_arrow,
     open_stream,
+    read_whole,
+    readable,
 )
 from vanishing.data.excel_files import list_sheets, make_column, read_sheet
 from vanishing.data.excel_formulas import Book, read_formulas
@@ -86,9 +84,7 @@ def open_table(
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     where = where or "the table"
-    with open_stream(file) as stream:
-        start = stream.read(4)
-    format = format or MAGIC.get(start, "csv")
+    format = format or _guess_format(file)
     if format == "npz" and _is_excel(file):
         format = "xlsx"
     if format == "csv":
@@ -112,6 +108,11 @@ def open_table(
     return _open_numpy(file, where, array)
 
 
+def _guess_format(file: str | bytes) -> str:
+    with open_stream(file) as stream:
+        return MAGIC.get(stream.read(4), "csv")
+
+
 def _is_excel(file: str | bytes) -> bool:
     """Say whether a ZIP file is a workbook."""
     if isinstance(file, str) and file.lower().endswith((".xlsx", ".xlsm")):
@@ -129,18 +130,12 @@ def list_tables(file: str | os.PathLike[str]) -> tuple[list[str], list[str]]:
     if not Path(file).is_file():
         return [], []
     if not zipfile.is_zipfile(file) or not _is_excel(file):
-        with open_stream(file) as stream:
-            is_text = stream.read(4) not in MAGIC
-        regions = _find_regions(CsvFile(file, file)) if is_text else []
+        regions = _find_regions(CsvFile(file, file)) if _guess_format(file) == "csv" else []
         return [each.area for each in regions] if len(regions) > 1 else [], []
     content = Path(file).read_bytes()
     _check_archive(content, file)
-    try:
+    with readable(file, "Excel"):
         return list_sheets(content, file)
-    except (TableError, ImportError):
-        raise
-    except Exception as error:  # openpyxl raises whatever its parsers do
-        raise TableError(f"{file} is not a readable Excel file: {error}") from error
 
 
 def read_workbook_formulas(file: str | os.PathLike[str] | bytes) -> Book:
@@ -150,12 +145,8 @@ def read_workbook_formulas(file: str | os.PathLike[str] | bytes) -> Book:
     if not zipfile.is_zipfile(io.BytesIO(content)) or not _is_excel(content):
         return {}
     _check_archive(content, where)
-    try:
+    with readable(where, "Excel"):
         return read_formulas(content, where)
-    except (TableError, ImportError):
-        raise
-    except Exception as error:  # openpyxl raises whatever its parsers do
-        raise TableError(f"{where} is not a readable Excel file: {error}") from error
 
 
 def _check_archive(content: bytes, where: str) -> None:
@@ -217,17 +208,12 @@ def _open_excel(
     file: str | bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None, *,
     transposed: bool,
 ) -> ColumnFile:  # fmt: skip
-    with open_stream(file) as stream:
-        content = stream.read()
+    content = read_whole(file)
     _check_archive(content, where)
-    try:
-        area = split_area(sheet or "")[1]
-        always = bool(area) or transposed
+    area = split_area(sheet or "")[1]
+    always = bool(area) or transposed
+    with readable(where, "Excel"):
         found = read_sheet(content, where, sheet=sheet, header=header, always=always)
-    except (TableError, ImportError):
-        raise
-    except Exception as error:  # openpyxl reads sheets late, and raises whatever its parsers do
-        raise TableError(f"{where} is not a readable Excel file: {error}") from error
     is_plain = [(each.left_out, len(each.header)) for each in found.regions] in ([], [((), 1)])
     if always or not is_plain:
         title = f"{found.title}!"
@@ -250,22 +236,14 @@ def _open_excel(
 
 def _open_arrow(file: str | bytes, where: str, format: str, decimal: str | None) -> ColumnFile:
     arrow, reader = import_arrow(), import_arrow(f"pyarrow.{format}")
-    try:
-        with open_stream(file) as stream:
-            content = stream.read()
+    with readable(where, format.capitalize()):
+        content = read_whole(file)
         # Equal numbers take no space in such files, but do in memory.
         check_expansion(_count_bytes(arrow.BufferReader(content), format), len(content), where)
         table = reader.read_table(arrow.BufferReader(content))
         index = index_columns(table.schema)
-        n_rows = table.num_rows
-        return ColumnFile(
-            where, table.column_names, table.columns, n_rows=n_rows, index=index, decimal=decimal
-        )
-    except TableError:
-        raise
-    except Exception as error:  # names that are no text, claims of much memory
-        kind = format.capitalize()
-        raise TableError(f"{where} is not a readable {kind} file: {error}") from error
+        names, columns, n_rows = table.column_names, table.columns, table.num_rows
+        return ColumnFile(where, names, columns, n_rows=n_rows, index=index, decimal=decimal)
 
 
 def _count_bytes(content: Any, format: str) -> int:
@@ -286,13 +264,10 @@ def index_columns(schema: Any) -> tuple[int, ...]:
 
 
 def _open_numpy(file: str | bytes, where: str, array: str | None) -> ColumnFile:
-    with open_stream(file) as stream:
-        content = stream.read()
+    content = read_whole(file)
     _check_archive(content, where)
-    try:
+    with readable(where, "NumPy"):
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
-    except Exception as error:  # a header may claim anything
-        raise TableError(f"{where} is not a readable NumPy file: {error}") from error
     if isinstance(loaded, np.ndarray):
         return _split_array(loaded, where)
     found = {name: _load_member(loaded, name, where) for name in loaded}

@@ -33,9 +33,6 @@ THOUSANDS = (
 )
 #: Share of typos among the cells of a column. If more are not numbers, the column is text.
 STRAY_SHARE = 0.02
-
-#: Characters of a number with its unit, at most: matching longer texts would take long.
-LONGEST_NUMBER = 60
 #: What stands after numbers in dates and times: 5 May, 3 pm.
 DATES = frozenset(
     {each.lower() for each in (*month_name, *month_abbr, *day_name, *day_abbr) if each}
@@ -54,8 +51,9 @@ _DASH = re.compile(
     rf"(?P<before>[{_SIGNS}]|{_CODES})?\s*[{_MINUS}\u2014]\s*(?P<after>[{_SIGNS}]|{_CODES})?"
 )
 _SPACES = " \u00a0\u202f\u2009\u2007"
+# No space is tried twice, so that long cells take no longer than their length.
 _WRITTEN = re.compile(
-    rf"(?P<outer>[{_SIGNS}]|{_CODES})?\s*(?P<open>\()?\s*(?P<sign>[+{_MINUS}]?)\s*(?P<before>[{_SIGNS}]|{_CODES})?\s*"
+    rf"(?P<outer>[{_SIGNS}]|{_CODES})?\s*+(?P<open>\()?\s*+(?P<sign>[+{_MINUS}]?)\s*+(?P<before>[{_SIGNS}]|{_CODES})?\s*+"
     rf"(?P<inner>[+{_MINUS}]?)"
     rf"(?P<digits>(?:[0-9]|[.,\u066b][0-9])(?:[0-9.,\u066b\u066c'\u2019]|[{_SPACES}](?=[0-9]{{3}}))*"
     r"(?:[eE][+-]?[0-9]+)?)"
@@ -422,8 +420,6 @@ _PLAIN = _PlainCharacters()
 
 def _split(cell: str) -> tuple[str, str] | None:
     """Return the digits of a number, with a sign if it is negative, and its unit."""
-    if len(cell) > LONGEST_NUMBER:
-        return None
     found = _WRITTEN.fullmatch(cell if cell.isascii() else cell.translate(_PLAIN))
     if found is None:
         return None

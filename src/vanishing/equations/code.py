@@ -14,14 +14,12 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.expansion import (
-    SHOWN_EQUATIONS,
-    SHOWN_TERMS,
     ModelEquations,
     choose_terms,
     equations_of,
     is_quick,
 )
-from vanishing.equations.text import CODE
+from vanishing.equations.text import CODE, SHOWN_LINES, SHOWN_TERMS
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import needed_blocks
@@ -44,7 +42,7 @@ def provenance(equations: ModelEquations) -> list[str]:
         "Values are signed. Polynomials are evaluated as nested products, not as sums of "
         "monomials, which is more accurate.",
     ]
-    if basis.count() <= SHOWN_EQUATIONS and is_quick(basis, len(basis.blocks)):
+    if basis.count() <= SHOWN_LINES and is_quick(basis, len(basis.blocks)):
         paragraphs += [
             f"[{k}] about {CODE.write(each, equations.names)}"
             for k, each in enumerate(choose_terms(basis, equations.scale))
@@ -108,11 +106,9 @@ def tables_of(basis: PolynomialBasis) -> list[DegreeTable]:
     offsets = np.cumsum([0, 1, *(block.nonvanishing.shape[1] for block in blocks)]).tolist()
     tables = []
     for degree, block in enumerate(blocks, start=1):
-        on_products = np.hstack([block.nonvanishing, block.vanishing])
-        on_lower = np.hstack([block.nonvanishing_lower, block.vanishing_lower])
         left, right = offsets[1] + block.left, offsets[degree - 1] + block.right
         sizes = block.nonvanishing.shape[1], block.vanishing.shape[1]
-        tables.append(DegreeTable(left, right, on_products, on_lower, *sizes))
+        tables.append(DegreeTable(left, right, *block.all_polynomials, *sizes))
     n_numbers = sum(each.on_products.size + each.on_lower.size for each in tables)
     if n_numbers > BLOCK:  # compilers get slow
         raise ValueError(

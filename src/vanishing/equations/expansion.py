@@ -16,9 +16,8 @@ from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, lazy
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.sizes import DataScale
 from vanishing.equations.text import LATEX, SHOWN_DIGITS, Sum
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, MEMORY
 from vanishing.polynomials.basis import PolynomialBasis
-from vanishing.polynomials.evaluation import LARGEST_MATRIX
 from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
@@ -58,15 +57,11 @@ def affine_map(preprocessor: Any) -> AffineMap:
     return _READERS[type(preprocessor)](preprocessor)
 
 
-def steps_of(pipeline: Any) -> list[Any]:
-    """Return the steps that do something, those of pipelines in it too."""
-    steps: list[Any] = []
-    for _, step in pipeline.steps:
-        if isinstance(step, Pipeline):
-            steps += steps_of(step)
-        elif step is not None and step != "passthrough":
-            steps.append(step)
-    return steps
+def steps_of(model: Any) -> list[Any]:
+    """Return the steps that do something, those of pipelines in a pipeline too; or the model."""
+    if not isinstance(model, Pipeline):
+        return [] if model is None or model == "passthrough" else [model]
+    return [each for _, step in model.steps for each in steps_of(step)]
 
 
 def compose_maps(maps: Iterable[AffineMap]) -> AffineMap:
@@ -158,8 +153,8 @@ def equations_of(
     """Carry the equations of a model back through its preprocessing to the columns of the data."""
     steps = [] if preprocessor is None else [preprocessor]
     if isinstance(model, Pipeline):
-        steps += steps_of(model)
-        model = steps.pop() if steps else None
+        *before, model = steps_of(model) or [None]
+        steps += before
     basis, source = _basis_of(model)
     if steps:
         basis = basis.compose(compose_maps(map(affine_map, steps)))
@@ -176,7 +171,7 @@ def expand_basis(basis: PolynomialBasis) -> tuple[IntArray, FloatArray]:
     widest = max((block.n_candidates for block in basis.blocks), default=0)
     n_monomials = count(basis.n_features, len(basis.blocks))
     n_bytes = 8 * n_monomials * max(widest, basis.count())
-    if n_bytes > LARGEST_MATRIX:
+    if n_bytes > MEMORY:
         raise ValueError(
             f"{basis.n_features} variables have {n_monomials} monomials up to degree "
             f"{len(basis.blocks)}, whose coefficients take {format_bytes(n_bytes)}: too many to "
@@ -226,10 +221,6 @@ def check_names(feature_names: Any, n_features: int) -> tuple[str, ...]:
 
 def _in_one_line(estimator: Any) -> str:
     return " ".join(repr(estimator).split())
-
-
-#: Equations that are shown, at most, and terms of each: about a screen.
-SHOWN_EQUATIONS, SHOWN_TERMS = 10, 24
 
 
 def is_quick(basis: PolynomialBasis, degree: int) -> bool:

@@ -13,6 +13,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray, import_extra, unmas
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.expansion import equations_of, expand_basis
 from vanishing.equations.rounding import simple_number
+from vanishing.equations.text import UNNOTICED
 from vanishing.levels import CHANCE, ROUNDING, SAME
 from vanishing.polynomials.monomials import (
     Monomials,
@@ -95,13 +96,13 @@ def _common_denominator(
 # reduced echelon form every row is the only one that has its pivot monomial, so that simple
 # equations show.
 
-#: A column is a pivot if it is at least this share of the largest one. Lower, and the form comes
-#: closer to the textbook's, whose pivots are the first columns possible; higher, and it is stabler.
-PIVOT_SHARE = 0.05
+# A column is a pivot unless a reader would not miss it beside the largest one. With a lower share,
+# the form comes closer to the textbook's, whose pivots are the first columns possible; with a
+# higher one, it is stabler.
 
 
 def reduced_echelon(
-    rows: FloatArray, order: IntArray, *, pivot_share: float = PIVOT_SHARE
+    rows: FloatArray, order: IntArray, *, pivot_share: float = UNNOTICED
 ) -> tuple[FloatArray, IntArray]:
     """Bring the span of rows of norm 1 or less to reduced echelon form; return both."""
     span = spanning(rows.T, SAME).T

@@ -19,8 +19,6 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_real, check_whole
 from vanishing.equations.expansion import (
-    SHOWN_EQUATIONS,
-    SHOWN_TERMS,
     ModelEquations,
     check_names,
     choose_terms,
@@ -28,17 +26,16 @@ from vanishing.equations.expansion import (
     is_quick,
     sympy_monomials,
 )
-from vanishing.equations.rational import (
-    PIVOT_SHARE,
-    reduced_echelon,
-    reduced_modulo,
-)
+from vanishing.equations.rational import reduced_echelon, reduced_modulo
 from vanishing.equations.rounding import Adjustable, simple_number
 from vanishing.equations.sizes import DataScale, terms_that_count
 from vanishing.equations.text import (
     LATEX,
     LAW,
     SHOWN_DIGITS,
+    SHOWN_LINES,
+    SHOWN_TERMS,
+    UNNOTICED,
     Sum,
     latex_symbol,
 )
@@ -343,7 +340,7 @@ def _echelon(
     order = np.lexsort((*-powers.T, -exponents.sum(axis=1)))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     echelon, pivots = reduced_echelon(
-        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=_noticed(noise, PIVOT_SHARE)
+        rows / np.where(norms > 0, norms, 1.0), order, pivot_share=_noticed(noise, UNNOTICED)
     )
     by_pivot = np.argsort(pivots)
     echelon, pivots = echelon[by_pivot], pivots[by_pivot]
@@ -628,7 +625,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     if mix and (loose or getattr(model, "needs_contrast", False)):
         among = choices(sample, mix=True, reduce=False)
     sums, degrees, extents = [], [], []
-    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_EQUATIONS):
+    for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_LINES):
         written = np.array(simplified.coefficients, dtype=np.float64)
         sizes = sample.sizes[: len(written)]
         span = 2 * abs(simplified.scale) * sample.change(fitted)
@@ -645,7 +642,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
 
 def _as_fitted(basis: PolynomialBasis, model: Any) -> Excerpt:
     """Expand as many equations as can be expanded quickly."""
-    n_shown = min(SHOWN_EQUATIONS, basis.count())
+    n_shown = min(SHOWN_LINES, basis.count())
     top = int(basis.degrees()[n_shown - 1]) if n_shown else 0
     while top and not is_quick(basis, top):
         top -= 1

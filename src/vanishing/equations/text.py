@@ -8,14 +8,14 @@ from os.path import commonprefix
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
-from vanishing.levels import ROUNDING
+from vanishing.levels import ROUNDING, SIGNIFICANT_DIGITS
 
 # --- Numbers and names as people write them -------------------------------------------------------
 
 #: Digits of a number where nothing else is said: a column of them is still easy to read.
 SHOWN_DIGITS = 4
-#: Digits of the longest number, and decimals of the longest column, that somebody would write.
-LONGEST_WRITTEN, LONGEST_DECIMALS = 12, 6
+#: Equations or features that are listed, and terms of each equation: about a screen.
+SHOWN_LINES, SHOWN_TERMS = 10, 24
 #: Letters of a name in a picture or a table.
 NAME_LENGTH = 32
 #: Share of a change, or of the noise, that a reader does not miss: rounding may hide it.
@@ -49,7 +49,7 @@ def as_given(value: float, error: float = np.inf) -> str:
     """Write a number as it is in the data; round it, by an error at most, if it is long."""
     written = exact_number(value)
     digits = "".join(filter(str.isdigit, written.split("e")[0])).strip("0")
-    return written if len(digits) <= LONGEST_WRITTEN else _within(value, error)
+    return written if len(digits) <= SIGNIFICANT_DIGITS else _within(value, error)
 
 
 def _within(value: float, error: float) -> str:
@@ -77,7 +77,7 @@ def last_digits(X: FloatArray) -> FloatArray:
 def _last_digit(column: FloatArray) -> float:
     # Numbers may be running sums over the rows, with as many rounding errors.
     largest = ROUNDING * len(column) * np.abs(column)
-    for decimals in range(LONGEST_DECIMALS + 1):
+    for decimals in range(SIGNIFICANT_DIGITS // 2 + 1):  # as many digits before the point
         rounded = np.round(column, decimals)
         # Much faster than np.allclose, and tables of images have many columns.
         with np.errstate(invalid="ignore"):  # the difference of infinite numbers, which are equal

@@ -308,8 +308,6 @@ class Changes:
 
 #: Values that are tried for a single feature, in units of its spread around its mean.
 VALUES = np.linspace(-4, 4, 129)
-#: The lowest of them are looked at more closely, by values around them, in steps of the last ones.
-AROUND = np.linspace(-1, 1, 9)
 #: A feature that leaves this part of the excess more than the best one does is to blame as well.
 SLACK = 0.1
 #: Features that are changed one by one, at most: a row of more wrong cells is wrong as a whole.
@@ -367,17 +365,18 @@ def _offers(
     values = np.take_along_axis(tried, lowest, axis=1).ravel()
     features = np.repeat(features, lowest.shape[1])
     width = VALUES[1] - VALUES[0]
+    around = VALUES[::16] / VALUES[-1]  # a few values between the last ones
     while width > ROUNDING:
-        nearby = values[:, None] + width * landscape.scale[features, None] * AROUND
+        nearby = values[:, None] + width * landscape.scale[features, None] * around
         scores = changes.scores(features, nearby)
-        offers.append((np.repeat(features, len(AROUND)), nearby.ravel(), scores.ravel()))
+        offers.append((np.repeat(features, len(around)), nearby.ravel(), scores.ravel()))
         best = np.argmin(scores, axis=1)
         unsettled = scores.min(axis=1) > landscape.usual
         unsettled &= np.ptp(scores, axis=1) > NOTICED_SHARE * excess
         if not unsettled.any():
             break
         features, values = features[unsettled], nearby[unsettled, best[unsettled]]
-        width *= AROUND[1] - AROUND[0]
+        width *= around[1] - around[0]
     features, values, scores = (np.concatenate(parts) for parts in zip(*offers, strict=True))
     return features, values, scores
 

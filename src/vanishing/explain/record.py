@@ -7,7 +7,14 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.arrays.parameters import check_whole
-from vanishing.equations.text import as_given, changed_number, count_decimals, number, printable
+from vanishing.equations.text import (
+    SHOWN_LINES,
+    as_given,
+    changed_number,
+    count_decimals,
+    number,
+    printable,
+)
 from vanishing.levels import ROUNDING, SAME
 
 if TYPE_CHECKING:
@@ -299,7 +306,7 @@ class Explanation:
 
         head = f"Score {number(self.score, '.3g')}"
         head = head if self.row is None else f"Row {self.row}: score{head[len('Score') :]}"
-        bars = self.bars(SHOWN_FEATURES)
+        bars = self.bars(SHOWN_LINES)
         if not bars:
             return render(element("div", element("b", head), element("div", TYPICAL)))
         head += f", {number(self.counterfactual_score, '.3g')} with the suggested fix"
@@ -315,8 +322,6 @@ class Explanation:
 
 # --- A row of the table in notebooks --------------------------------------------------------------
 
-#: Features that have a row of their own, at most.
-SHOWN_FEATURES = 10
 #: Blue and vermilion of Okabe and Ito, as in the displays.
 LESS, MORE, REST = "#0072B2", "#D55E00", "#8C8C8C"
 CELL = "text-align: left; padding-right: 1.5em"

@@ -19,12 +19,10 @@ from scipy.special import ndtr, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.units import Dimension
-from vanishing.levels import ROUNDING
+from vanishing.levels import ROUNDING, SIGNIFICANT_DIGITS
 
 #: A cell is worth at most 30 bits: nine digits, more than people read.
 LEAST_PROBABILITY = 2.0**-30
-#: Digits that tell numbers apart; those beyond are rounding errors of what was computed before.
-SIGNIFICANT_DIGITS = 12
 #: Rounds of expectation maximization for one weight between 0 and 1.
 EM_ROUNDS = 8
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import plain_symbol, printable
-from vanishing.laws.cells import SIGNIFICANT_DIGITS
+from vanishing.levels import SIGNIFICANT_DIGITS
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: Parts of a date that may be a condition, and how their values are written.

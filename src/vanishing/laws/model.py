@@ -34,7 +34,7 @@ from vanishing.laws.candidate import (
     solve,
 )
 from vanishing.laws.cells import Cells, round_normal
-from vanishing.levels import CHANCE, ROUNDING
+from vanishing.levels import CHANCE, ROUNDING, UNINFORMATIVE
 
 #: Bits that an equation needs to be a law.
 ENOUGH_BITS = -math.log2(CHANCE)
@@ -42,8 +42,6 @@ ENOUGH_BITS = -math.log2(CHANCE)
 RATES_OF_ERRORS = np.geomspace(1e-3, 0.1, 21)
 #: Noise, in spreads of a column, that a correlation has. A law is told from it by its bits.
 NOISE_OF_CORRELATIONS = 0.1
-#: Noise, in spreads, with which a prediction says nothing about a cell.
-UNINFORMATIVE = 0.3
 #: Share of the rows that a law with noise must speak of; others are only about the far ones.
 FEWEST_TOLD = 0.25
 #: Relative error up to which a number agrees in all digits that people and programs write.

@@ -15,8 +15,7 @@ from scipy.optimize import linprog
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
 from vanishing.laws.cells import Cells
-from vanishing.laws.model import UNINFORMATIVE
-from vanishing.levels import BLOCK, ROUNDING
+from vanishing.levels import BLOCK, ROUNDING, UNINFORMATIVE
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
 SOME_ROWS = 40

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as narwhals
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, is_from
-from vanishing.data.csv_files import REMEDIES, WHOLE_BYTES, TableError
+from vanishing.data.csv_files import REMEDIES, TableError, is_read_whole
 from vanishing.data.frames import open_frame, refuse_equal_names
 from vanishing.data.queries import find_query
 from vanishing.data.source import check_weights, draw_rows
@@ -81,7 +81,7 @@ def _read(X: Any) -> Table:
     query = find_query(X)
     is_path = isinstance(X, str | os.PathLike)
     path = X if query is None else query.path
-    if (is_path or query) and os.path.isfile(path) and os.path.getsize(path) <= WHOLE_BYTES:
+    if (is_path or query) and os.path.isfile(path) and is_read_whole(path):
         opened = open_table(path, where=None if query is None else query.where)
         if not is_path:
             opened.row_ids = np.arange(opened.count_rows())

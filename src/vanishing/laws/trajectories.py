@@ -26,14 +26,13 @@ from vanishing.laws.law import Law, simplify
 from vanishing.laws.model import (
     ENOUGH_BITS,
     NOISE_OF_CORRELATIONS,
-    UNINFORMATIVE,
     allow_errors,
     are_errors,
 )
 from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, center, choose_degree
 from vanishing.laws.soundness import measure_dependence, measure_likeness
 from vanishing.laws.table import refuse_sizes, take_table
-from vanishing.levels import FOLDS, ROUNDING
+from vanishing.levels import FOLDS, ROUNDING, UNINFORMATIVE
 from vanishing.polynomials.monomials import count
 
 #: Degree of the polynomials in time that motion follows between a few rows. The error of a

@@ -19,6 +19,7 @@ from vanishing.arrays.namespace import (
     move_like,
     namespace,
 )
+from vanishing.levels import MEMORY
 
 # --- The equations of a span ----------------------------------------------------------------------
 #
@@ -31,9 +32,6 @@ from vanishing.arrays.namespace import (
 #
 # are an orthonormal basis of the complement, since C'C = I - P². I + P has eigenvalues from 1 to 2,
 # so that nothing is lost, and P is unique (polar decomposition): W depends on the subspace only.
-
-#: Bytes that the matrix of a complement may take if it is written out.
-LARGEST_MATRIX = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +81,11 @@ class Complement:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         n_features, n_equations = self.shape
-        if 8 * n_features * n_equations > LARGEST_MATRIX:
+        n_bytes = 8 * n_features * n_equations
+        if n_bytes > MEMORY:
             raise BudgetError(
                 f"the coefficients of {n_equations} equations in {n_features} variables take "
-                f"{format_bytes(8 * n_features * n_equations)} if they are written out; transform, "
+                f"{format_bytes(n_bytes)} if they are written out; transform, "
                 "save and load work without them; for all else reduce the number of features, for "
                 "instance by PCA"
             )
@@ -142,6 +141,12 @@ class DegreeBlock:
         if isinstance(self.vanishing, Complement):
             return np.asarray(self.vanishing.evaluate(self.projection.T).T)
         return self.projection @ self.vanishing
+
+    @property
+    def all_polynomials(self) -> tuple[FloatArray, FloatArray]:
+        """[V_F V_G], and L [V_F V_G]."""
+        lower = np.hstack([self.nonvanishing_lower, self.vanishing_lower])
+        return np.hstack([self.nonvanishing, self.vanishing]), lower
 
     @lazy
     def selected(self) -> "Selection | None":

@@ -12,8 +12,8 @@ from scipy.linalg import qr
 from vanishing.arrays.blocks import BudgetError, format_bytes
 from vanishing.arrays.kernels import norms, pivoted_cholesky
 from vanishing.arrays.namespace import Array, FloatArray, IntArray, lazy, move_like, namespace
-from vanishing.levels import SAFETY, SAME
-from vanishing.polynomials.evaluation import LARGEST_MATRIX, DegreeBlock
+from vanishing.levels import MEMORY, SAFETY, SAME
+from vanishing.polynomials.evaluation import DegreeBlock
 
 # --- Monomials of bounded degree: exponents, products with a variable, derivatives, values --------
 #
@@ -376,10 +376,11 @@ def expand_in_variables(
 ) -> tuple[IntArray, FloatArray]:
     """Expand G or F of all degrees in the original variables: exponents and coefficients."""
     n_monomials = count(n_features, len(blocks))
-    if 8 * n_monomials * n_features > LARGEST_MATRIX:
+    n_bytes = 8 * n_monomials * n_features
+    if n_bytes > MEMORY:
         raise BudgetError(
             f"the exponents of {n_monomials} monomials in {n_features} variables take "
-            f"{format_bytes(8 * n_monomials * n_features)}; reduce the number of features, for "
+            f"{format_bytes(n_bytes)}; reduce the number of features, for "
             "instance by PCA, or lower max_degree"
         )
     table = monomials(n_features, len(blocks))

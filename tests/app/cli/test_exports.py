@@ -107,7 +107,7 @@ def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch, table, req
         file.write('[[rule]]\nid = "low"\nrule = "net <= 48"\n')
     whole = json.loads(call("check", table, "--rules", "rules.toml", "--json").out)
     whole_text = call("check", table, "--rules", "rules.toml")
-    monkeypatch.setattr("vanishing.data.csv_files.WHOLE_BYTES", 100)
+    monkeypatch.setattr("vanishing.data.csv_files.MEMORY", 800)
     done = call("check", table, "--rules", "rules.toml")
     expected = whole_text.out.splitlines()
     assert done.code == 0

@@ -144,7 +144,7 @@ def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
 
 def is_pushed_down(path: str) -> bool:
     """Say whether a file is so large that it is checked where it lies."""
-    from vanishing.data.csv_files import WHOLE_BYTES
+    from vanishing.data.csv_files import is_read_whole
     from vanishing.data.source import URL, is_url
 
     url = URL.fullmatch(path) if is_url(path) else None
@@ -152,7 +152,7 @@ def is_pushed_down(path: str) -> bool:
         path = url["place"].removeprefix("///")
     elif not path.endswith((".parquet", ".pq", ".csv")):
         return False
-    return os.path.isfile(path) and os.path.getsize(path) > WHOLE_BYTES
+    return os.path.isfile(path) and not is_read_whole(path)
 
 
 def check_large_file(path: str, rules_path: str, limit: str | None, output: Output) -> int:

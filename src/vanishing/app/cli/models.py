@@ -29,14 +29,13 @@ from vanishing.app.cli.options import Equations, Fitting, Threshold, Writing
 from vanishing.app.cli.tables import PIPE, output_file, refusals, write_table
 from vanishing.app.wording import count_things
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
-from vanishing.construction.noise import MOST_NOISE
 from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import SUFFIXES, Table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.detectors.unlabeled import count_fits, fit_to_mixed
 from vanishing.ideal import suggest_tolerance
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, UNINFORMATIVE
 from vanishing.polynomials.monomials import variable_names
 
 # --- Models as the commands see them: loaded, described, scored -----------------------------------
@@ -147,7 +146,7 @@ def nothing_vanishes(smallest: float, tol: float | str) -> str:
     if not 0 < smallest < np.inf:
         return f"{words}: try a larger --degree"
     words += f"; the best one reaches {smallest:.3g}"
-    if tol == "auto" and smallest > MOST_NOISE:  # far from any equation
+    if tol == "auto" and smallest > UNINFORMATIVE:  # far from any equation
         return f"{words}: try a larger --degree"
     return f"{words}: try --tol {suggest_tolerance(smallest):g} or a larger --degree"
 
