@@ -221,12 +221,12 @@ def _make_fix(total: TotalRow, totals: Totals, table: Table, column: int, expect
 
 
 def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:
-    """Say whether one of the rows breaks a law by as much, which then is the wrong cell."""
+    """Say whether one of the rows breaks a law, or lacks a cell, by as much."""
     missing = wrong.fix.value - wrong.fix.fix
     members = set(wrong.total.members.tolist())
     for k, found in enumerate(rows):
         for fix in (*found.fixes, *found.alternatives) if found.row in members else ():
-            change = fix.fix - fix.value
+            change = fix.fix - (0.0 if found.is_missing else fix.value)  # sums skip blanks
             if fix.column == wrong.fix.column and abs(change - missing) <= SAME * abs(missing):
                 rows[k] = replace(found, fixes=(replace(fix, probability=1.0),), alternatives=())
                 return True
