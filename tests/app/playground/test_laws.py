@@ -26,6 +26,7 @@ from vanishing.app.playground import Limits
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.playground.server import STATIC
 from vanishing.app.playground.tables import find_laws, read_columns
+from vanishing.rules import load_rules
 
 ACCOUNTS = ROOT / "examples" / "data" / "accounts.csv"
 
@@ -500,6 +501,17 @@ def test_the_report_is_saved(view, tmp_path):
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "8078 → 7778" in report
     assert "<script" not in report
+
+
+@pytest.mark.programs
+def test_the_rules_are_saved(view, tmp_path):
+    page = view.open("/#example").page
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save rules").click()
+    assert download.value.suggested_filename == "accounts-rules.toml"
+    download.value.save_as(tmp_path / "rules.toml")
+    checked = load_rules(tmp_path / "rules.toml").check(str(ACCOUNTS))
+    assert sorted(each.row for each in checked) == [16, 41]  # from 0
 
 
 HOSTILE = '<img src=x onerror="alert(1)">'
