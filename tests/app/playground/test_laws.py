@@ -555,6 +555,9 @@ def test_a_long_table_is_a_small_page(view):
     )
     assert milliseconds < 200
     assert page.locator("tr.chosen").count() == 2
+    page.evaluate("scrollTo(0, 500)")
+    put_table(view, "\n".join(sums()))  # the next one is shown from its top again
+    assert page.evaluate("scrollY") == 0
 
 
 @pytest.mark.programs

@@ -100,6 +100,7 @@ function show() {
   byId("view-broken").textContent = found.nBroken ? "broken rows" : "incomplete rows";
   VIEW[0].checked = true;
   showRows();
+  scrollTo(0, 0);
   byId("scroll").scrollTo(0, 0);
   announce(`${byId("verdict").textContent} ${found.coverage}`);
 }
