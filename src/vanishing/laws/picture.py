@@ -1,5 +1,6 @@
 """The picture of laws: measured against predicted, the band of the noise, and the broken rows."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -248,7 +249,9 @@ def _name_rows(ax: Any, panel: Panel, row_names: Any) -> None:
 def _write_title(panel: Panel, upper: Any) -> None:
     """Write the law above its picture, and what is known about it."""
     colors = choose_colors(upper.figure)
-    lines = wrap(panel.law.with_errors, TITLE_LETTERS, break_long_words=True)
+    # Lines end between terms, not within a name such as [length (m)].
+    text = re.sub(r"\[[^]]*\]", lambda name: name[0].replace(" ", "\u00a0"), panel.law.with_errors)
+    lines = wrap(text, TITLE_LETTERS, break_long_words=True)
     facts = [panel.law.evidence[1], f"{len(panel.places):,} rows"]
     if n_broken := int(panel.broken.sum()):
         facts.append(f"{n_broken:,} break{'s' * (n_broken == 1)} it")
