@@ -126,7 +126,9 @@ def _make_axes(n_panels: int, title: str) -> Any:
     figure = pyplot.figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, hspace=0.04, wspace=0.04)
     ink = choose_colors(figure).ink
-    words = "\n".join(wrap(title, int(TITLE_LETTERS * 1.1) * max(n_columns, 1)))
+    words = "\n".join(
+        wrap(title.replace(" %", "\u00a0%"), int(TITLE_LETTERS * 1.1) * max(n_columns, 1))
+    )
     figure.suptitle(words, x=0.01, ha="left", fontsize=TEXT_SIZE, color=ink)
     grid = figure.add_gridspec(n_lines, max(n_columns, 1))
     axes = np.empty((n_panels, 2), dtype=object)
