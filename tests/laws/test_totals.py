@@ -161,6 +161,14 @@ def test_tables_without_totals_have_none(kind):
         assert not discover(X, time_limit=1).totals
 
 
+@pytest.mark.parametrize("digits", [1, 2, 15])
+def test_equal_steps_are_no_totals(digits):
+    for seed, last in enumerate((40.0, 7.3, 100.0)):
+        t = np.linspace(0, last, 100).round(digits)  # the fourth is the sum of two before
+        temperature = 70 * np.exp(-t / last) + np.random.default_rng(seed).normal(size=100)
+        assert not discover(np.column_stack([t, temperature]), time_limit=1).totals
+
+
 def test_a_model_file_keeps_total_rows(tmp_path):
     frame, _ = make_ledger(0)
     laws = discover(frame)

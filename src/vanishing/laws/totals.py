@@ -263,6 +263,13 @@ class _Search:
     def __init__(self, values: FloatArray, labels: Mapping[str, Sequence[str]]) -> None:
         self.values, self.cells = values, Cells(values)
         self.n_rows, self.n_columns = values.shape
+        #: Bits of each cell. One that goes on in the steps of the two cells above has none: in
+        #: 0, 1, 2, 3, the last is no total.
+        self.worth: FloatArray = -self.cells.log_alone
+        last, before = values[1:-1], values[:-2]
+        off = np.abs(values[2:] - (2 * last - before))
+        rounding = ROUNDING * (2 * np.abs(last) + np.abs(before))
+        self.worth[2:][off <= 2 * self.cells.resolution + rounding] = 0.0
         #: Cells, their sizes, whether they are not 0, whether they are blank, and a 1 for each row.
         self.parts = np.stack(
             [
@@ -310,7 +317,7 @@ class _Search:
     ) -> tuple[float, list[_Found], BoolArray] | None:
         """Return bits, total rows, and the columns that are sums; None if nothing is a total."""
         summed: BoolArray | None = None
-        worth: FloatArray = -self.cells.log_alone
+        worth = self.worth
         for _ in range(2):
             rows = self._parse(forced, rounded, summed, worth)
             if not rows:
@@ -378,9 +385,7 @@ class _Search:
         digits = own * sizes / math.sqrt(len(columns)) / self.cells.resolution[order]
         worth = np.zeros(self.values.shape)
         told = np.log2(norms / np.maximum(own, np.finfo(float).tiny))
-        worth[:, order] = np.where(
-            digits > 1, np.maximum(-self.cells.log_alone[:, order] - told, 0.0), 0.0
-        )
+        worth[:, order] = np.where(digits > 1, np.maximum(self.worth[:, order] - told, 0.0), 0.0)
         return worth
 
     def _parse(
