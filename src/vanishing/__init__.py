@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vanishing.laws import discover, discover_invariants, discover_odes
     from vanishing.persistence import load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ClassVanishingFeatures",

@@ -304,6 +304,7 @@ def test_what_is_not_evaluated_is_counted(formula, reason):
     found = check_formulas(save(cells))
     assert found.not_evaluated == {reason: 1}
     assert not found.cells
+    assert found.summary() == f"{found.n_formulas} formula: not evaluated."
     assert reason in found.notes[0]
 
 

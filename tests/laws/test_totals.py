@@ -88,6 +88,20 @@ def test_a_wrong_cell_of_a_row_is_not_a_wrong_total():
     assert [fix.column for fix in (*found.fixes, *found.alternatives)] == ["costs"]
 
 
+def test_a_total_that_a_missing_cell_completes_is_right():
+    heading = pd.DataFrame({"month": ["2024"]})  # a row without numbers: blanks count as 0
+    frame = pd.concat([heading, make_year(1), heading, make_year(2)], ignore_index=True)
+    laws = discover(frame)
+    assert len(laws.totals) == 2
+    costs = frame.loc[5, "costs"]
+    frame.loc[5, "costs"] = np.nan
+    checked = laws.check(frame)
+    (found,) = checked.rows
+    assert found.is_missing
+    assert found.fixes[0].fix == costs
+    assert "all totals are the sums of their rows" in checked.verdict()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_wrong_total_of_an_invoice_is_named(seed):
     """Only the sum of the quantities and the words tell that the last row is a total."""
@@ -145,6 +159,14 @@ def test_tables_without_totals_have_none(kind):
         else:
             X = make_ledger(seed)[0].sample(frac=1, random_state=seed)
         assert not discover(X, time_limit=1).totals
+
+
+@pytest.mark.parametrize("digits", [1, 2, 15])
+def test_equal_steps_are_no_totals(digits):
+    for seed, last in enumerate((40.0, 7.3, 100.0)):
+        t = np.linspace(0, last, 100).round(digits)  # the fourth is the sum of two before
+        temperature = 70 * np.exp(-t / last) + np.random.default_rng(seed).normal(size=100)
+        assert not discover(np.column_stack([t, temperature]), time_limit=1).totals
 
 
 def test_a_model_file_keeps_total_rows(tmp_path):

@@ -126,10 +126,13 @@ class FormulaCheck:
         if not self.n_formulas:
             return "No formulas."
         formulas = "1 formula" if self.n_formulas == 1 else f"{self.n_formulas} formulas"
+        them = "it" if self.n_formulas == 1 else "them"
+        if not self.cells and sum(self.not_evaluated.values()) == self.n_formulas:
+            return f"{formulas}: not evaluated."
         if not self.cells:
-            return f"{formulas}: no cell breaks them."
+            return f"{formulas}: no cell breaks {them}."
         cells = "1 cell breaks" if len(self.cells) == 1 else f"{len(self.cells)} cells break"
-        return f"{formulas}: {cells} them."
+        return f"{formulas}: {cells} {them}."
 
     @property
     def notes(self) -> list[str]:
@@ -139,7 +142,8 @@ class FormulaCheck:
             n_left = sum(self.not_evaluated.values())
             kinds = sorted(self.not_evaluated.items(), key=lambda each: (-each[1], each[0]))
             listed = ", ".join(f"{what} ({number})" for what, number in kinds)
-            notes.append(f"{n_left} of {self.n_formulas} formulas are not evaluated: {listed}")
+            are = "formula is" if self.n_formulas == 1 else "formulas are"
+            notes.append(f"{n_left} of {self.n_formulas} {are} not evaluated: {listed}")
         for sheet, number in self.outdated.items():
             notes.append(
                 f"sheet {sheet!r}: {number} stored values are not those of the formulas; open and "

@@ -1,5 +1,6 @@
 """The picture of laws: measured against predicted, the band of the noise, and the broken rows."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -125,7 +126,9 @@ def _make_axes(n_panels: int, title: str) -> Any:
     figure = pyplot.figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, hspace=0.04, wspace=0.04)
     ink = choose_colors(figure).ink
-    words = "\n".join(wrap(title, int(TITLE_LETTERS * 1.1) * max(n_columns, 1)))
+    words = "\n".join(
+        wrap(title.replace(" %", "\u00a0%"), int(TITLE_LETTERS * 1.1) * max(n_columns, 1))
+    )
     figure.suptitle(words, x=0.01, ha="left", fontsize=TEXT_SIZE, color=ink)
     grid = figure.add_gridspec(n_lines, max(n_columns, 1))
     axes = np.empty((n_panels, 2), dtype=object)
@@ -248,7 +251,9 @@ def _name_rows(ax: Any, panel: Panel, row_names: Any) -> None:
 def _write_title(panel: Panel, upper: Any) -> None:
     """Write the law above its picture, and what is known about it."""
     colors = choose_colors(upper.figure)
-    lines = wrap(panel.law.with_errors, TITLE_LETTERS, break_long_words=True)
+    # Lines end between terms, not within a name such as [length (m)].
+    text = re.sub(r"\[[^]]*\]", lambda name: name[0].replace(" ", "\u00a0"), panel.law.with_errors)
+    lines = wrap(text, TITLE_LETTERS, break_long_words=True)
     facts = [panel.law.evidence[1], f"{len(panel.places):,} rows"]
     if n_broken := int(panel.broken.sum()):
         facts.append(f"{n_broken:,} break{'s' * (n_broken == 1)} it")

@@ -221,12 +221,12 @@ def _make_fix(total: TotalRow, totals: Totals, table: Table, column: int, expect
 
 
 def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:
-    """Say whether one of the rows breaks a law by as much, which then is the wrong cell."""
+    """Say whether one of the rows breaks a law, or lacks a cell, by as much."""
     missing = wrong.fix.value - wrong.fix.fix
     members = set(wrong.total.members.tolist())
     for k, found in enumerate(rows):
         for fix in (*found.fixes, *found.alternatives) if found.row in members else ():
-            change = fix.fix - fix.value
+            change = fix.fix - (0.0 if found.is_missing else fix.value)  # sums skip blanks
             if fix.column == wrong.fix.column and abs(change - missing) <= SAME * abs(missing):
                 rows[k] = replace(found, fixes=(replace(fix, probability=1.0),), alternatives=())
                 return True
@@ -263,6 +263,13 @@ class _Search:
     def __init__(self, values: FloatArray, labels: Mapping[str, Sequence[str]]) -> None:
         self.values, self.cells = values, Cells(values)
         self.n_rows, self.n_columns = values.shape
+        #: Bits of each cell. One that goes on in the steps of the two cells above has none: in
+        #: 0, 1, 2, 3, the last is no total.
+        self.worth: FloatArray = -self.cells.log_alone
+        last, before = values[1:-1], values[:-2]
+        off = np.abs(values[2:] - (2 * last - before))
+        rounding = ROUNDING * (2 * np.abs(last) + np.abs(before))
+        self.worth[2:][off <= 2 * self.cells.resolution + rounding] = 0.0
         #: Cells, their sizes, whether they are not 0, whether they are blank, and a 1 for each row.
         self.parts = np.stack(
             [
@@ -310,7 +317,7 @@ class _Search:
     ) -> tuple[float, list[_Found], BoolArray] | None:
         """Return bits, total rows, and the columns that are sums; None if nothing is a total."""
         summed: BoolArray | None = None
-        worth: FloatArray = -self.cells.log_alone
+        worth = self.worth
         for _ in range(2):
             rows = self._parse(forced, rounded, summed, worth)
             if not rows:
@@ -378,9 +385,7 @@ class _Search:
         digits = own * sizes / math.sqrt(len(columns)) / self.cells.resolution[order]
         worth = np.zeros(self.values.shape)
         told = np.log2(norms / np.maximum(own, np.finfo(float).tiny))
-        worth[:, order] = np.where(
-            digits > 1, np.maximum(-self.cells.log_alone[:, order] - told, 0.0), 0.0
-        )
+        worth[:, order] = np.where(digits > 1, np.maximum(self.worth[:, order] - told, 0.0), 0.0)
         return worth
 
     def _parse(

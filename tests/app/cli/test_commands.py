@@ -874,7 +874,7 @@ def test_info(call, models):
     record = json.loads(call("info", "detector.safetensors", "--json").out)
     assert record["model"] == "VanishingDetector"
     assert record["columns"] == ["x", "y"]
-    assert call("info", "nowhere").code == 4
+    assert call("info", "nowhere.safetensors").code == 4
 
 
 MIXED = """when,city,a,b,a2,flag,const,gap,empty

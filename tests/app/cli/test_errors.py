@@ -186,6 +186,14 @@ def test_errors_are_objects_too(call, tables, arguments, code):
     assert done.err.splitlines()[-1] == f"vanishing: {record['error']}"
 
 
+@pytest.mark.parametrize("command", ["info", "laws", "check", "detect", "fit", "explain"])
+@pytest.mark.parametrize("name", ["missing.csv", "missing.xlsx"])
+def test_a_missing_table_is_named(call, command, name):
+    done = call(command, name)
+    assert (done.code, done.out) == (3, "")
+    assert f"there is no file {name}" in done.err
+
+
 def test_without_json_standard_output_is_empty(call, tables):
     done = call("fit", "missing.csv")
     assert done.code == 3

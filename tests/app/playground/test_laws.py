@@ -26,6 +26,7 @@ from vanishing.app.playground import Limits
 from vanishing.app.playground.requests import RefusalError
 from vanishing.app.playground.server import STATIC
 from vanishing.app.playground.tables import find_laws, read_columns
+from vanishing.rules import load_rules
 
 ACCOUNTS = ROOT / "examples" / "data" / "accounts.csv"
 
@@ -502,6 +503,17 @@ def test_the_report_is_saved(view, tmp_path):
     assert "<script" not in report
 
 
+@pytest.mark.programs
+def test_the_rules_are_saved(view, tmp_path):
+    page = view.open("/#example").page
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save rules").click()
+    assert download.value.suggested_filename == "accounts-rules.toml"
+    download.value.save_as(tmp_path / "rules.toml")
+    checked = load_rules(tmp_path / "rules.toml").check(str(ACCOUNTS))
+    assert sorted(each.row for each in checked) == [16, 41]  # from 0
+
+
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -543,6 +555,9 @@ def test_a_long_table_is_a_small_page(view):
     )
     assert milliseconds < 200
     assert page.locator("tr.chosen").count() == 2
+    page.evaluate("scrollTo(0, 500)")
+    put_table(view, "\n".join(sums()))  # the next one is shown from its top again
+    assert page.evaluate("scrollY") == 0
 
 
 @pytest.mark.programs

@@ -240,6 +240,15 @@ def test_a_preprocessor_that_is_not_affine_is_not_explained(tmp_path, readings):
     assert "u₁, u₂" in page.words
 
 
+def test_equations_in_columns_stand_beside_no_others(tmp_path, recipe, readings):
+    page_of(tmp_path, recipe, readings)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    cards = re.findall(r"<article.*?</article>", text, re.DOTALL)
+    in_columns = [each for each in cards if "this gives" in each]
+    assert len(in_columns) > 1
+    assert not any("<mi>u</mi>" in each for each in in_columns)  # a coordinate of the detector
+
+
 # --- nothing is loaded, nothing runs --------------------------------------------------------------
 
 

@@ -794,7 +794,7 @@ def remarks(found: Description) -> list[str]:
         n_missing = found.n_rows - found.n_complete
         said.append(
             f"Numbers are missing from {n_missing} of {found.n_rows} rows: check fills in those "
-            "that the laws determine, the other commands leave the rows out."
+            "that the laws determine, detect and fit leave the rows out."
         )
     if not found.numeric:
         said.append("No column has numbers that vary, so there is no equation to find.")

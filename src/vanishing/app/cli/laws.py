@@ -266,6 +266,7 @@ def check(
     """
     from vanishing.app.cli import tables
 
+    tables.check_inputs(data)
     tables.check_files([*data, asked.train, asked.rules], output)
     tables.check_inputs(data)
     if asked.rules and (asked.train or asked.degree):

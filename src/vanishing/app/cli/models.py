@@ -30,7 +30,7 @@ from vanishing.app.cli.tables import PIPE, output_file, refusals, write_table
 from vanishing.app.wording import count_things
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
 from vanishing.data.source import too_large_to_square
-from vanishing.data.whole_tables import SUFFIXES, Table
+from vanishing.data.whole_tables import Table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.detectors.unlabeled import count_fits, fit_to_mixed
@@ -45,14 +45,13 @@ def is_model_file(path: str) -> bool:
     """Whether a file is a model, by its content or by what it is called, rather than a table."""
     if path == PIPE:
         return False
-    suffixes = Path(path).suffixes
-    if ".safetensors" in suffixes:
+    if ".safetensors" in Path(path).suffixes:
         return True
     try:
         with open(path, "rb") as file:
             beginning = file.read(9)
-    except OSError:  # it is to be made, or cannot be read
-        return not {suffix.lower() for suffix in suffixes} & set(SUFFIXES)
+    except OSError:  # not there, or cannot be read
+        return False
     # How long the header is, in eight bytes, and the header, which is JSON.
     length, rest = beginning[:8], beginning[8:]
     return rest == b"{" and not any(length[4:])  # less than 4 GB, in little endian

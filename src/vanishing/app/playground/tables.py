@@ -24,6 +24,7 @@ from vanishing.laws.check import Check, Fix
 from vanishing.laws.domains import write_domains
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
+from vanishing.rules import Rules, write_rules
 
 #: What to do about an error of the reader, on a page.
 REMEDIES = {
@@ -206,6 +207,7 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         page = Path(folder, "report.html")
         write_laws_report(page, laws, check, X=read, title="Laws of a table")
         report = page.read_text(encoding="utf-8")
+    rules = Rules.from_laws(laws)
     first = min(MOST_TABLE_ROWS, len(read))
     numbers = [*range(first), *sorted({f["row"] for f in findings if f["row"] >= first})]
     return {
@@ -215,6 +217,7 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
             *map(as_sentence, read.sentences(REMEDIES)),
             *write_domains(laws.domains),
             *(f"{note}." for note in laws.notes),
+            *(f"A file of rules cannot say {text}." for text in rules.unsaid),
         ],
         "nRows": len(read),
         "nBroken": int(check.broken.sum()),
@@ -228,6 +231,7 @@ def _describe(read: Table, laws: Laws, check: Check) -> dict[str, Any]:
         "rowNames": [read.row_name(row) for row in numbers],
         "rows": _rows(read, numbers),
         "report": report,
+        "rules": write_rules(rules) if len(rules) else "",
     }
 
 

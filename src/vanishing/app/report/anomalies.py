@@ -535,7 +535,9 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
     column = int(np.argmax(explanation.attribution))
     name, here = explanation.feature_names[column], explanation.sample[column]
     items = []
-    for equation in explanation.equations:
+    # Those in coordinates that nobody knows are left out beside others.
+    readable = [each for each in explanation.equations if formulas[each.ideal[0]].in_columns]
+    for equation in readable or explanation.equations:
         part, cluster = equation.ideal
         formula = formulas[part].formula(cluster, equation.index)
         times = (

@@ -418,13 +418,14 @@ def equations_section(
         )
     words += "; if there are many terms, dots stand for all but the largest."
     found = [element("p", words), *_list_broken(formulas, unit, explained)]
+    coordinates = []
     if any(not each.in_columns for each in formulas):
         words = (
             "The variables u₁, u₂, … are the coordinates of the detector, after its "
-            "transformations and its preprocessing: written in the original columns, the formulas "
-            "would have too many terms."
+            "transformations and its preprocessing, where formulas in the original columns would "
+            "have too many terms."
         )
-        found.append(element("p", words))
+        coordinates = [element("p", words)]
     first, *others = [
         _list_part(part, written, seen=place == 0 and written.in_columns, unit=unit)
         for place, (part, written) in enumerate(zip(parts, formulas, strict=True))
@@ -434,9 +435,10 @@ def equations_section(
         others.append([page.write_note(f"Not listed: {join(left)}.")])
     if unit == "row" and formulas[0].in_columns:
         words = f"The other parts: {join([each.name for each in parts[1:]])}"
-        return [*found, *first, *([page.fold(words, *others)] if others else [])]
+        folded = [page.fold(words, *coordinates, *others)] if others else []
+        return [*found, *first, *folded]
     # Formulas of pixels, or of coordinates that nobody knows.
-    return [*found[:1], page.fold("The equations", *found[1:], first, *others)]
+    return [*found[:1], page.fold("The equations", *found[1:], *coordinates, first, *others)]
 
 
 def _list_broken(

@@ -62,9 +62,9 @@ def write_laws_report(
         if check.coverage():  # otherwise, only cells that are not numbers were looked for
             sections[-1][2].insert(0, element("p", *lead))
             n_broken, n_incomplete = int(check.broken.sum()), len(check.incomplete)
-            n_columns = len(check.columns)
+            n_rows, n_columns = check.n_rows - check.n_totals, len(check.columns)
             n_covered = n_columns - len(check.in_no_law)
-            counts = [(f"{n_broken:,}", f"of {check.n_rows:,} rows break a law")]
+            counts = [(f"{n_broken:,}", f"of {n_rows:,} rows break a law")]
             counts += [(f"{n_incomplete:,}", "lack cells of a law")] if n_incomplete else []
             counts += [(f"{n_covered:,}", f"of {n_columns:,} columns are in a law"), n_laws]
             lead = [check.summary()]
@@ -102,7 +102,8 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
     used |= {law.where.column for law in laws if law.where is not None}
     if items and (unused := [name for name in laws.names if name not in used]):
-        parts.append(element("p", f"In no law: {join(unused, 20)}.", class_="note"))
+        line = f"In no law: {join(unused, 20)}"
+        parts.append(element("p", f"{line.removesuffix('.')}.", class_="note"))
     parts += [element("p", text) for text in write_domains(laws.domains)]
     if laws.totals:
         rows = [element("li", f"{each}, in {join(each.columns, 20)}") for each in laws.totals]

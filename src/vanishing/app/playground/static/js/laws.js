@@ -95,10 +95,12 @@ function show() {
   byId("notes").replaceChildren(...found.notes.map((text) => element("li", {}, text)));
   byId("shell").textContent = shell();
   byId("python").textContent = python();
+  byId("save-rules").hidden = !found.rules;
   byId("views").hidden = !found.findings.length;
   byId("view-broken").textContent = found.nBroken ? "broken rows" : "incomplete rows";
   VIEW[0].checked = true;
   showRows();
+  scrollTo(0, 0);
   byId("scroll").scrollTo(0, 0);
   announce(`${byId("verdict").textContent} ${found.coverage}`);
 }
@@ -228,9 +230,8 @@ function python() {
   return ["from vanishing import discover", "", `laws = discover(${name})`, "print(laws)", `print(laws.check(${name}))`].join("\n");
 }
 
-function saveReport() {
-  const name = found.name.replace(/\.\w+$/, "");
-  saveFile(`${name}-laws.html`, found.report, "text/html");
+function save(ending, content, type) {
+  saveFile(`${found.name.replace(/\.\w+$/, "")}-${ending}`, content, type);
 }
 
 // --- start ---------------------------------------------------------------------------------------
@@ -246,7 +247,8 @@ byId("sample").addEventListener("click", () => {
   if (location.hash === SAMPLE.hash) openSample();
   else location.hash = SAMPLE.hash;
 });
-byId("save-report").addEventListener("click", saveReport);
+byId("save-report").addEventListener("click", () => save("laws.html", found.report, "text/html"));
+byId("save-rules").addEventListener("click", () => save("rules.toml", found.rules, "application/toml"));
 byId("cancel").addEventListener("click", () => searching?.controller.abort());
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") searching?.controller.abort();
