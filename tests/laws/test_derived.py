@@ -173,6 +173,15 @@ def test_functions_of_a_row_imply_sums():
     assert set(texts(frame)) == {"m = max(a, b)", "d = |a - b|"}
 
 
+@pytest.mark.parametrize("share_of_zeros", [0.0, 0.4])
+def test_equal_columns_are_equal_in_a_table_with_zeros(share_of_zeros):
+    """Beside products, a = b came out as a^2 = a*b."""
+    rng = np.random.default_rng(0)
+    a = np.where(rng.random(60) < share_of_zeros, 0, rng.integers(1, 500, 60))
+    frame = pd.DataFrame({"a": a, "b": a, "c": rng.integers(1, 500, 60)})
+    assert texts(frame) == ["a = b"]
+
+
 def test_a_mean_is_called_so():
     X = 3.0 * np.random.default_rng(0).integers(1, 500, (60, 3))
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(m=X.mean(axis=1))

@@ -103,6 +103,31 @@ def test_a_wrong_total_of_an_invoice_is_named(seed):
     assert (found.row, found.fixes[0].column) == (12, "amount")
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sum_that_is_off_by_one_is_wrong(seed):
+    """Whole numbers counted as rounded ones, although prices times them are right to the cent."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"quantity": rng.integers(1, 40, 14), "price": rng.uniform(2, 90, 14)})
+    frame = frame.round(2)
+    frame["amount"] = np.round(frame.quantity * frame.price, 2)
+    sums = frame[["quantity", "amount"]].sum().to_frame().T
+    frame = pd.concat([frame, sums], ignore_index=True).round(2)
+    frame.loc[14, "quantity"] += 1
+    (found,) = discover(frame).check(frame)
+    assert (found.row, found.fixes[0].column) == (14, "quantity")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_that_were_rounded_after_they_were_added_up(seed):
+    rng = np.random.default_rng(seed)
+    parts = rng.lognormal(4, 1, (20, 4))
+    X = np.round(np.vstack([parts, parts.sum(axis=0)]))
+    assert (X[-1] != X[:-1].sum(axis=0)).any()
+    laws = discover(X)
+    assert [each.row for each in laws.totals] == [20]
+    assert not laws.check(X).broken.any()
+
+
 def test_a_total_of_totals_tells_that_a_row_is_wrong():
     frame, subtotals = make_ledger(5)
     frame.loc[1, "net"] += 50

@@ -144,8 +144,6 @@ def find_branches(
             found = _judge_form(form, cells, beside, by_chance=is_last)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
-                if any(_follows(found, law) for law in lost):
-                    continue
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
     accepted = []
     for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
@@ -162,14 +160,6 @@ def find_branches(
         selection.tell(Told(found.form.target, frozenset(found.form.columns), found.gains))
         accepted.append(found)
     return accepted
-
-
-def _follows(found: Branches, law: Evidence) -> bool:
-    """Say whether an equation of fewer numbers holds wherever branches do: they are no news."""
-    n_numbers = len({branch.number for branch in found.branches})
-    is_shorter = not law.noise and len(law.candidate.terms) < n_numbers
-    tells = law.target == found.form.target
-    return is_shorter and tells and not law.broken[found.gains > 0].any()
 
 
 def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
@@ -251,11 +241,16 @@ class _Ratios:
         bits = np.where(share > part, n_around * bits / math.log(2), 0.0)
         return bits, first, last
 
-    def find_numbers(self, rows: BoolArray) -> Iterator[float]:
-        """Yield numbers that several of some rows have, those that most of them speak for first."""
+    def find_numbers(self, rows: BoolArray, known: Sequence[float] = ()) -> Iterator[float]:
+        """Yield numbers that several of some rows have, those that most of them speak for first.
+
+        Rows that have ``known`` ones are neighbors of the others only.
+        """
         values, errors = self.values[rows], self.errors[rows]
         bits, first, last = self.score(rows)
         bits[last - first < 3] = 0.0
+        for each in known:
+            bits[self.agree(each)[rows]] = 0.0
         while len(bits) and bits.max() >= self.enough:
             middle = int(np.argmax(bits))
             members = slice(first[middle], last[middle])
@@ -306,7 +301,7 @@ def _judge_form(
     numbers = list(ratios.find_numbers(ratios.errors <= np.median(ratios.errors)))
     if not numbers:
         return None
-    numbers += ratios.find_numbers(~np.any([ratios.agree(each) for each in numbers], axis=0))
+    numbers += list(ratios.find_numbers(np.ones(len(ratios.values), dtype=bool), numbers))
     everything = np.arange(len(cells.values))
     top, bottom, off = form.measure(cells, everything)
     complete = np.isfinite(top) & np.isfinite(bottom)
@@ -515,7 +510,11 @@ class _Problem:
         prices = -np.log2(counts[which] / n_values)
         for b in sorted(kept):
             each, mine = self.judged[b], np.flatnonzero(told == b)
-            parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
+            parts = [mine]
+            if bounds:
+                parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1)
+                sure = self.complete & self.fits[:, b] & (self.fits.sum(axis=1) == 1)
+                parts = [_trim(part, division.levels[sure], n_values) for part in parts]
             for i, part in enumerate(parts):
                 price = float(prices[part].sum()) + math.log2(n_values)
                 condition = division.make_condition(part.tolist())
@@ -532,6 +531,20 @@ class _Problem:
         if not bounds:
             total -= float(prices[told < 0].sum())
         return Branches(self.form, tuple(branches), total, self._take_gains(chosen))
+
+
+def _trim(part: IntArray, sure: IntArray, n_values: int) -> IntArray:
+    """Return a part of the values from the first to the last one that rows tell of.
+
+    A change is somewhere between rows that are right: blanks, wrong cells and amounts that are too
+    small to tell do not say on which side of it they are.
+    """
+    told = np.flatnonzero(np.isin(part, sure))
+    if not len(told):
+        return part
+    first = 0 if part[0] == 0 else told[0]
+    last = len(part) - 1 if part[-1] == n_values - 1 else told[-1]
+    return part[first : last + 1]
 
 
 def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:

@@ -261,7 +261,16 @@ class Laws(Equations):
         return units, coarser
 
     def _find_totals(self, table: Table) -> Totals:
-        return find_table_totals(table) if self.totals else Totals()
+        if not self.totals:
+            return Totals()
+        exact = {
+            name
+            for law in self.equations
+            if law.resolution is not None
+            for name in law.columns
+            if not law.resolution[law.names.index(name)]
+        }
+        return replace(find_table_totals(table), exact=frozenset(exact))
 
     def _check(
         self,
