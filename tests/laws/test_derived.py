@@ -104,6 +104,19 @@ def test_balances_by_account():
         laws.check(frame.drop(columns="account"))
 
 
+def test_changes_that_are_blank_in_the_first_year_are_of_each_county():
+    """The blanks would have been filled in from the last year of another county."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"county": np.repeat(np.arange(1, 41), 5), "year": [*range(2001, 2006)] * 40}
+    )
+    frame["rate"] = rng.lognormal(3, 0.5, 200).round(2)
+    frame["change"] = frame.groupby("county").rate.diff().round(2)
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["change = rate - previous rate by county"]
+    assert not len(laws.check(frame))
+
+
 @pytest.mark.parametrize("key", ["date", "text", "year", "month"])
 def test_a_sum_that_starts_again_each_year(key):
     days = pd.date_range("2015-01-01", periods=72, freq="MS")

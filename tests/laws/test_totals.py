@@ -172,6 +172,16 @@ def test_tables_without_totals_have_none(kind):
         assert not discover(X, time_limit=1).totals
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_without_numbers_are_no_totals(seed):
+    """Two columns with the same blanks made totals of these rows, since one was a sum by chance."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.integers(10, 9999, (60, 3)).astype(float), columns=["a", "b", "d"])
+    frame.loc[5::6, ["a", "b", "d"]] = np.nan
+    frame.loc[11, "d"] = frame.d[6:11].sum()
+    assert not discover(frame).totals
+
+
 def test_a_model_file_keeps_total_rows(tmp_path):
     frame, _ = make_ledger(0)
     laws = discover(frame)

@@ -327,6 +327,8 @@ class _Search:
                 return None
             worth = self._limit_worth(summed, n_wrong, [each.row for each in rows])
         assert summed is not None
+        if np.isnan(self.values[[each.row for each in rows]][:, summed]).all(axis=1).any():
+            return None  # a total is a number
         n_right, n_wrong = ((sign * right[:, summed] > 0).sum() for sign in (1, -1))
         likelihoods = n_wrong * np.log2(RATES_OF_ERRORS) + n_right * np.log2(1 - RATES_OF_ERRORS)
         gains = gains - np.where(right < 0, np.log2(RATES_OF_ERRORS[-1]), 0.0)
