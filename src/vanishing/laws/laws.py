@@ -19,7 +19,7 @@ from vanishing.data.units import measure_unit, read_unit
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
-from vanishing.laws.candidate import Term, find_complete
+from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
 from vanishing.laws.check import (
     Check,
@@ -917,32 +917,39 @@ class _Search:
                 exponents[i, j] += power
         return exponents
 
-    def _write_terms(self, evidence: Evidence) -> tuple[IntArray, IntArray, BoolArray | None]:
+    def _write_terms(self, candidate: Candidate) -> tuple[IntArray, IntArray, BoolArray | None]:
         """Return the order of the terms, their exponents, and which of them have logarithms."""
-        candidate = evidence.candidate
         exponents = self._write_powers(candidate.terms)
         logs = np.zeros(exponents.shape, dtype=bool)
         for i, term in enumerate(candidate.terms):
             logs[i, [j for j, power in term if not power]] = True
-        letters = exponents + logs
-        order = order_terms(letters)
-        # The previous balance comes before what is added to it, but not before what it is taken of.
-        values = np.array(candidate.coefficients)
-        is_derived = exponents[:, len(self.table.shown_names) :].any(axis=1)
-        is_other = np.sign(values) != np.sign(values[letters[:, evidence.target] > 0].sum())
-        order = order[np.argsort(~(is_derived & is_other)[order], kind="stable")]
+        order = order_terms(exponents + logs)
+        # The previous balance comes before what is added to it.
+        is_derived = exponents[order][:, len(self.table.shown_names) :].any(axis=1)
+        order = order[np.argsort(~is_derived, kind="stable")]
         return order, exponents[order], logs[order] if logs.any() else None
 
     def _make_exact(self, evidence: Evidence, cells: Cells) -> Law:
         """Return a law without noise in the form in which people write it."""
         candidate = evidence.candidate
-        order, exponents, logs = self._write_terms(evidence)
+        order, exponents, logs = self._write_terms(candidate)
         letters = exponents if logs is None else exponents + logs
         coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
-        is_derived = not self.derivation.indices.isdisjoint(candidate.columns)
         law = self._make_law(exponents, coefficients, evidence.bits, evidence.rounded, cells)
-        law = replace(law, logs=logs, target=self.names[evidence.target] if is_derived else None)
+        law = replace(law, logs=logs, target=self._choose_target(evidence))
         return self._keep_rows(law, find_complete(candidate, cells), cells)
+
+    def _choose_target(self, evidence: Evidence) -> str | None:
+        """Return the column that stands on the left of a law with a derived column.
+
+        It is the balance if there is a previous balance, even if the law tells the debit.
+        """
+        columns = evidence.candidate.columns
+        derived = [self.derivation.columns[j - len(self.table.shown_names)]
+                   for j in columns if j in self.derivation.indices]  # fmt: skip
+        sources = {each.sources[0] for each in derived if each.is_of_other_row}
+        beside = [self.names[j] for j in columns if self.names[j] in sources]
+        return (beside or [self.names[evidence.target]])[0] if derived else None
 
     def _make_branches(self, found: Branches, cells: Cells) -> Iterator[Law]:
         """Yield the law of each condition, or one law of several numbers."""
@@ -996,7 +1003,7 @@ class _Search:
     def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: bool) -> Law:
         """Return a law with noise, fitted to all rows."""
         candidate = evidence.candidate
-        order, exponents, logs = self._write_terms(evidence)
+        order, exponents, logs = self._write_terms(candidate)
         rows = np.flatnonzero(find_complete(candidate, cells))
         relation, found = fit_candidate(
             candidate,
