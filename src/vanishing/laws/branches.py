@@ -144,6 +144,8 @@ def find_branches(
             found = _judge_form(form, cells, beside, by_chance=is_last)
             if found is not None:
                 lost = [law for law in rivals if not _is_product(law.candidate, found, cells)]
+                if any(_follows(found, law) for law in lost):
+                    continue
                 proposed.append((found.bits - sum(law.bits for law in lost), found, rivals))
     accepted = []
     for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
@@ -160,6 +162,14 @@ def find_branches(
         selection.tell(Told(found.form.target, frozenset(found.form.columns), found.gains))
         accepted.append(found)
     return accepted
+
+
+def _follows(found: Branches, law: Evidence) -> bool:
+    """Say whether an equation of fewer numbers holds wherever branches do: they are no news."""
+    n_numbers = len({branch.number for branch in found.branches})
+    is_shorter = not law.noise and len(law.candidate.terms) < n_numbers
+    tells = law.target == found.form.target
+    return is_shorter and tells and not law.broken[found.gains > 0].any()
 
 
 def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
