@@ -232,7 +232,7 @@ def summarize(half: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "tables": f"{len(rows)} ({half})",
         "exceptions": sum(row["status"] != "ok" and OVER not in row["status"] for row in rows),
         OVER: sum(OVER in row["status"] for row in rows),
-        "cut short": sum(any("time was over" in note for note in row["notes"]) for row in rows),
+        "cut short": sum(any("search ended" in note for note in row["notes"]) for row in rows),
         "recall": share(right, right + marks["missed"]),
         "unlisted laws": sum(each["true"] + each["false"] for each in kinds),
         "with a false law": share(sum(each["false"] > 0 for each in kinds), len(rows)),
