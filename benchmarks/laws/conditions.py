@@ -19,14 +19,14 @@ Tables without a law: random walks, independent amounts and whole numbers, and c
 depend on the category, each with two categories, a date and a code. Any law is false.
 """
 
-import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import describe_seconds, run_all, run_limited
+from benchmarks.laws.runs import describe_seconds, make_parser, run_all, run_limited
 
 from vanishing import discover
 
@@ -231,17 +231,12 @@ def measure_null(number: int, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the tables and write the results."""
-    parser = argparse.ArgumentParser(description="Laws that depend on a condition.")
-    parser.add_argument("--tables", type=int, default=100, help="tables a kind")
-    parser.add_argument("--nulls", type=int, default=300, help="tables without a law")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=2000)
-    options = parser.parse_args()
+    options = make_parser("Laws that depend on a condition.", 100, 300, 2000).parse_args()
     calls = [(name, number, options.seed) for name in KINDS for number in range(options.tables)]
     rows = run_all(measure, calls, options.jobs)
-    calls = [(number, options.seed) for number in range(options.nulls)]
+    calls = [(number, options.seed) for number in range(options.null_tables)]
     nulls = run_all(measure_null, calls, options.jobs)
-    report(describe(options.seed), rows, nulls)
+    report(describe(options.seed), rows, nulls, options.out)
 
 
 def summarize(label: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -262,7 +257,10 @@ def summarize(label: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def report(
-    machine: dict[str, Any], rows: list[dict[str, Any]], nulls: list[dict[str, Any]]
+    machine: dict[str, Any],
+    rows: list[dict[str, Any]],
+    nulls: list[dict[str, Any]],
+    folder: Path,
 ) -> None:
     """Write the results: counts, and the tables in which something failed."""
     groups = {name: [row for row in rows if row["kind"] == name] for name in KINDS}
@@ -290,7 +288,8 @@ def report(
     parts += ["## What failed", table(failures) if failures else "Nothing."]
     record = {"machine": machine, "counts": lines, "nulls with a law": n_false}
     record |= {"failures": failures}
-    write("conditions", "Conditional laws", (__doc__ or "").split("\n", 2)[2], record, parts)
+    about = (__doc__ or "").split("\n", 2)[2]
+    write("conditions", "Conditional laws", about, record, parts, folder)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,13 @@ but for those that repeat the key. In *null* tables, random walks, independent a
 numbers, counts and categories of random frequencies, any rule that a further row breaks is false.
 """
 
-import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
 
@@ -158,20 +158,16 @@ def measure_null(seed: int, number: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the tables and write the results."""
-    parser = argparse.ArgumentParser(description="What holds in every row.")
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--null-tables", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=33)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    calls = [(KINDS[n % len(KINDS)], options.seed, n) for n in range(options.tables)]
+    options = make_parser("What holds in every row.", 100, 300, 33).parse_args()
+    numbers = range(len(KINDS) * options.tables)
+    calls = [(KINDS[n % len(KINDS)], options.seed, n) for n in numbers]
     rows = run_all(measure, calls, options.jobs)
     nulls = run_all(measure_null, ((options.seed, n) for n in range(options.null_tables)),
                     options.jobs)  # fmt: skip
-    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls})
+    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls}, options.out)
 
 
-def report(record: dict[str, Any]) -> None:
+def report(record: dict[str, Any], folder: Path) -> None:
     """Write the results."""
     lines = []
     for kind in (*KINDS, "all"):
@@ -195,7 +191,7 @@ def report(record: dict[str, Any]) -> None:
     ]
     n_false = share(sum(bool(row["false"]) for row in nulls), len(nulls))
     parts = [table(lines), f"Null tables with a false rule: {n_false} ({', '.join(said)})."]
-    write("domains", "What holds in every row", __doc__.partition("\n\n")[2], record, parts)
+    write("domains", "What holds in every row", __doc__.partition("\n\n")[2], record, parts, folder)
     print("\n\n".join(parts))
 
 

@@ -19,14 +19,14 @@ law of its own; *alarms* are other rows that are named. In *unrelated* pairs, th
 belong to the keys, and any law is false.
 """
 
-import argparse
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing.laws import discover_joined
 
@@ -150,21 +150,16 @@ def measure_null(seed: int, number: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the pairs and write the results."""
-    parser = argparse.ArgumentParser(description="Two tables with a key.")
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--null-tables", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=33)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    numbers = range(options.tables)
+    options = make_parser("Two tables with a key.", 100, 300, 33).parse_args()
+    numbers = range(len(KINDS) * options.tables)
     calls = [(KINDS[n % 4], ERRORS[n // 4 % 5], options.seed, n) for n in numbers]
     rows = run_all(measure, calls, options.jobs)
     calls = [(options.seed, number) for number in range(options.null_tables)]
     nulls = run_all(measure_null, calls, options.jobs)
-    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls})
+    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls}, options.out)
 
 
-def report(record: dict[str, Any]) -> None:
+def report(record: dict[str, Any], folder: Path) -> None:
     """Write the results."""
     rows, nulls = record["tables"], record["nulls"]
     lines = []
@@ -184,7 +179,7 @@ def report(record: dict[str, Any]) -> None:
         )
     false = [row for row in nulls if row["laws"]]
     parts = [table(lines), f"Unrelated pairs with a law: {share(len(false), len(nulls))}."]
-    write("joined", "Two tables with a key", __doc__.partition("\n\n")[2], record, parts)
+    write("joined", "Two tables with a key", __doc__.partition("\n\n")[2], record, parts, folder)
     print("\n\n".join(parts))
 
 

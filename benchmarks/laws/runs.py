@@ -1,10 +1,13 @@
-"""Runs that are stopped after a minute, and whose exceptions are results."""
+"""Options of the suites, and runs that are stopped after a minute."""
 
+import argparse
 import signal
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
+from benchmarks.laws.report import HERE
 from joblib import Parallel, delayed
 
 #: Processor time of one run, in seconds.
@@ -18,6 +21,18 @@ class _TooLongError(Exception):
 
 def _stop(*_: Any) -> None:
     raise _TooLongError
+
+
+def make_parser(about: str, tables: int, null_tables: int, seed: int) -> argparse.ArgumentParser:
+    """Return the options of a suite: how many tables it has, their seed, and where results go."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--tables", type=int, default=tables, help="of each kind, if it has kinds")
+    if null_tables:
+        parser.add_argument("--null-tables", type=int, default=null_tables, help="without a law")
+    parser.add_argument("--seed", type=int, default=seed, help="of the first table")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
+    return parser
 
 
 def run_limited(function: Callable[..., Any], *given: Any) -> tuple[Any, str, float]:

@@ -19,7 +19,6 @@ them; *located* are wrong cells that are named by their address, *alarms* sheets
 is. In the same sheets with numbers drawn at random (*random*), any law is false.
 """
 
-import argparse
 import contextlib
 import csv
 import io
@@ -30,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 from openpyxl import Workbook
 
 from vanishing.app.cli import main as run_command
@@ -229,12 +228,8 @@ def measure(kind: str, number: int, seed: int, is_random: bool = False) -> dict[
 
 def main() -> None:
     """Check the sheets and write the results."""
-    parser = argparse.ArgumentParser(description="Tables on sheets.")
-    parser.add_argument("--tables", type=int, default=100)
-    parser.add_argument("--null-tables", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=33)
+    parser = make_parser("Tables on sheets.", 100, 20, 33)
     parser.add_argument("--kinds", nargs="*", default=KINDS)
-    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     calls = [(k, i, options.seed) for k in options.kinds for i in range(options.tables)]
     rows = run_all(measure, calls, options.jobs)
@@ -256,7 +251,8 @@ def main() -> None:
             }
         )
     record = {"machine": describe(options.seed), "sheets": rows, "random": nulls}
-    write("sheets", "Tables on sheets", __doc__.partition("\n\n")[2], record, [table(lines)])
+    about = __doc__.partition("\n\n")[2]
+    write("sheets", "Tables on sheets", about, record, [table(lines)], options.out)
     print(table(lines))
 
 

@@ -16,14 +16,13 @@ one column, and the tables above with shuffled rows, the totals first; any total
 discovery there.
 """
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
 
@@ -123,12 +122,7 @@ def measure_null(kind: str, seed: int, number: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the tables and write the results."""
-    parser = argparse.ArgumentParser(description="Tables with total rows.")
-    parser.add_argument("--tables", type=int, default=100, help="of each kind")
-    parser.add_argument("--null-tables", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=33)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
+    options = make_parser("Tables with total rows.", 100, 300, 33).parse_args()
     calls = [
         (kind, labelled, ERRORS[number % 3], options.seed, number)
         for kind in KINDS
@@ -146,7 +140,7 @@ def main() -> None:
     false = [row for row in nulls if row["totals"]]
     record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
     parts = [table(lines), f"Nulls with a total row: {share(len(false), len(nulls))}."]
-    write("totals", "Total rows", __doc__.partition("\n\n")[2], record, parts)
+    write("totals", "Total rows", __doc__.partition("\n\n")[2], record, parts, options.out)
     print("\n\n".join(parts))
 
 

@@ -1,4 +1,4 @@
-"""Trajectories: ``python -m benchmarks.laws.trajectories --seeds 10``.
+"""Trajectories: ``python -m benchmarks.laws.trajectories``.
 
 Writes ``trajectories_results.md`` and ``.json`` beside this file.
 
@@ -9,8 +9,6 @@ anything that is listed is a false discovery. Equations of motion count as found
 the right ones, and their coefficients right within 10 %.
 """
 
-import argparse
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.runs import make_parser, run_all
 from scipy.integrate import solve_ivp
 
 from vanishing.laws import Law, discover_invariants, discover_odes
@@ -44,7 +43,7 @@ class System:
 
     def record(self, seed: int) -> list[np.ndarray]:
         """Return noisy trajectories."""
-        rng = np.random.default_rng([17, seed])
+        rng = np.random.default_rng(seed)
         records = [self._run(rng) for _ in range(N_TRAJECTORIES)]
         spreads = np.concatenate(records).std(axis=0)
         return [each + NOISE * spreads * rng.normal(size=each.shape) for each in records]
@@ -193,28 +192,26 @@ WITHOUT = (
 
 def main() -> None:
     """Run the systems and write the results."""
-    parser = argparse.ArgumentParser(description="Invariants and equations of trajectories.")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument(
-        "--equations", action="store_true", help="look for equations, and keep the invariants"
-    )
-    options = parser.parse_args()
-    before, machines = [], {"machine": describe(17)}
-    if options.equations:
-        known = json.loads(Path(__file__).with_name("trajectories_results.json").read_text())
-        before = [row for row in known["rows"] if row["task"] == "find_invariants"]
-        machines = {"machine": known["machine"], "machine of equations": describe(17)}
-    rows = []
+    options = make_parser("Invariants and equations of trajectories.", 10, 0, 17).parse_args()
+    seeds = range(options.seed, options.seed + options.tables)
+    tasks = []
     for name, system in SYSTEMS.items():
-        has_invariant = system.invariants or system.laws or name in WITHOUT
-        tasks = [find_invariants] * bool(has_invariant and not options.equations)
-        tasks += [find_equations] * bool(system.equations or system.motion is None)
-        rows += [row for row in before if row["system"] == name]
-        for task in tasks:
-            answers = [task(system, seed) for seed in range(options.seeds)]
-            rows.append({"system": name, "task": task.__name__, "seeds": answers})
-            print(name, task.__name__, sum(answer["right"] for answer in answers), flush=True)
-    report({**machines, "noise": NOISE, "rows": rows})
+        if system.invariants or system.laws or name in WITHOUT:
+            tasks.append((name, "find_invariants"))
+        if system.equations or system.motion is None:
+            tasks.append((name, "find_equations"))
+    calls = [(name, task, seed) for name, task in tasks for seed in seeds]
+    answers = run_all(_measure, calls, options.jobs)
+    rows = [
+        {"system": name, "task": task, "seeds": answers[i : i + len(seeds)]}
+        for i, (name, task) in zip(range(0, len(answers), len(seeds)), tasks, strict=True)
+    ]
+    report({"machine": describe(options.seed), "noise": NOISE, "rows": rows}, options.out)
+
+
+def _measure(name: str, task: str, seed: int) -> dict[str, Any]:
+    look = {"find_invariants": find_invariants, "find_equations": find_equations}[task]
+    return look(SYSTEMS[name], seed)
 
 
 def find_invariants(system: System, seed: int) -> dict[str, Any]:
@@ -273,7 +270,7 @@ def agrees(law: Law, expected: Polynomial) -> bool:
     return bool(np.abs(ratios / np.median(ratios) - 1).max() < 0.1)
 
 
-def report(record: dict[str, Any]) -> None:
+def report(record: dict[str, Any], folder: Path) -> None:
     """Write the results."""
     kinds: dict[str, list[dict[str, Any]]] = {"invariants": [], "none": [], "equations": []}
     for row in record["rows"]:
@@ -313,9 +310,7 @@ def report(record: dict[str, Any]) -> None:
     ]  # fmt: skip
     about = __doc__[__doc__.index("Each seed") :]
     about += "\nSeconds are medians of CPU time for one call."
-    if (later := record.get("machine of equations")) is not None:
-        about += f" Equations of motion: {later['date']}, commit {later['commit']}."
-    write("trajectories", "Invariants and equations of trajectories", about, record, parts)
+    write("trajectories", "Invariants and equations of trajectories", about, record, parts, folder)
 
 
 if __name__ == "__main__":

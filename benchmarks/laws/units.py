@@ -11,14 +11,13 @@ would restore the law. *Dropped* are tables in which a column is missing, and *u
 which all units are known.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import run_all
+from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
 
@@ -93,16 +92,13 @@ def measure(seed: int, number: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the tables and write the results."""
-    parser = argparse.ArgumentParser(description="Units in headers.")
-    parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=33)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    rows = run_all(measure, ((options.seed, n) for n in range(options.tables)), options.jobs)
-    report({"machine": describe(options.seed), "tables": rows})
+    options = make_parser("Units in headers.", 100, 0, 33).parse_args()
+    numbers = range(len(WAYS) * options.tables)
+    rows = run_all(measure, ((options.seed, n) for n in numbers), options.jobs)
+    report({"machine": describe(options.seed), "tables": rows}, options.out)
 
 
-def report(record: dict[str, Any]) -> None:
+def report(record: dict[str, Any], folder: Path) -> None:
     """Write the results."""
     lines = []
     for way in (*WAYS, "all"):
@@ -120,7 +116,7 @@ def report(record: dict[str, Any]) -> None:
                 "units read": share(sum(row["read"] for row in some), len(some)),
             }
         )
-    write("units", "Units in headers", __doc__.partition("\n\n")[2], record, [table(lines)])
+    write("units", "Units in headers", __doc__.partition("\n\n")[2], record, [table(lines)], folder)
     print(table(lines))
 
 

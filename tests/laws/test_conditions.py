@@ -171,7 +171,78 @@ def test_columns_that_are_never_in_one_row(invoices):
     assert "tax = 0.19*net where country = DE" in {str(law) for law in discover(frame)}
 
 
-def test_sizes_are_not_conditions():
+def test_a_discount_depends_on_the_quantity():
+    """Sizes that have nothing to do with it tell nothing."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"price": np.round(rng.lognormal(4, 1, 120), 2)})
+    frame["quantity"] = rng.integers(1, 60, 120)
+    rates = np.where(frame.quantity < 20, 0.05, 0.15)
+    frame["discount"] = np.round(frame.price * frame.quantity * rates, 2)
+    laws = discover(frame)
+    assert {str(law) for law in laws} == {
+        "discount = 0.05*price*quantity where quantity <= 19",
+        "discount = 0.15*price*quantity where quantity >= 21",  # of those in the table
+    }
+    wrong = pd.DataFrame({"price": [100.0], "quantity": [50], "discount": [250.0]})
+    assert laws.check(wrong).broken.all()
+    other = frame.assign(product=frame.price * frame.quantity).drop(columns="price")
+    shuffled = other.assign(quantity=rng.permutation(frame.quantity))
+    assert not any("where quantity" in str(law) for law in discover(shuffled))
+
+
+def test_a_code_of_whole_numbers_is_a_condition(invoices):
+    code = invoices.pop("country").map({"DE": 1, "FR": 4, "CH": 7})
+    laws = discover(invoices.assign(code=code))
+    assert "tax = 0.07*net where code = 4" in {str(law) for law in laws}
+    assert np.flatnonzero(laws.check(invoices.assign(code=code)).broken).tolist() == [1]
+
+
+def test_whole_numbers_of_an_equation_are_no_codes():
+    """One law of all rows says more than a law of each number, and needs no condition."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"price": np.round(rng.lognormal(3, 1, 150), 2)})
+    frame["packs"], frame["level"] = rng.integers(1, 5, 150), rng.choice([0, 5, 10, 15], 150)
+    frame["cost"] = np.round(frame.price * frame.packs**2 * (1 - frame.level / 100), 2)
+    frame.loc[[5, 90], "cost"] += 10
+    (law,) = discover(frame)
+    assert law.where is None
+    assert law.choices is None
+    assert set(law.columns) == {"price", "packs", "level", "cost"}
+    assert np.flatnonzero(discover(frame).check(frame).broken).tolist() == [5, 90]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_stand_at_rows_that_are_right(seed):
+    """Where a law changed, a wrong cell, a blank and a small amount do not say on which side."""
+    rng = np.random.default_rng(seed)
+    days = np.datetime64("2021-01-01") + np.arange(160)
+    net = np.round(rng.lognormal(5, 1, 160), 2)
+    net[81] = 0.01
+    frame = pd.DataFrame({"day": days, "net": net})
+    frame["tax"] = np.round(net * np.where(np.arange(160) < 83, 0.16, 0.19), 2)
+    frame.loc[80, "tax"] = np.nan
+    frame.loc[82, "tax"] += 7
+    laws = discover(frame)
+    assert {str(law.where) for law in laws} == {f"day <= {days[79]}", f"day >= {days[83]}"}
+    sound = pd.DataFrame({"day": days[78:86], "net": 100.0, "tax": [16.0] * 5 + [19.0] * 3})
+    assert not laws.check(sound).broken.any()
+
+
+def test_all_rows_of_a_branch_may_be_known_less_well():
+    """Rates of small amounts are known less well: none of these was among the better half."""
+    rng = np.random.default_rng(0)
+    kind = np.repeat(["a", "b", "c"], [60, 40, 25])
+    net = np.round(rng.lognormal(np.where(kind == "c", 2, 7), 0.3), 2)
+    tax = np.round(net * np.select([kind == "a", kind == "b"], [0.0, 0.08], 0.21), 2)
+    laws = discover(pd.DataFrame({"kind": kind, "net": net, "tax": tax}))
+    assert {str(law) for law in laws} == {
+        "tax = 0 where kind = a",
+        "tax = 0.08*net where kind = b",
+        "tax = 0.21*net where kind = c",
+    }
+
+
+def test_sizes_with_fractions_are_not_conditions():
     """Brackets of a discount are few numbers: of other columns, they would tell anything."""
     size = np.cumsum(np.full(120, 0.05)) + 3  # with rounding errors
     discount = size * np.where(size < 5.02, 0.04, 0.1)

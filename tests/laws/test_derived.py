@@ -49,6 +49,16 @@ def test_a_statement_that_begins_with_the_last_day():
     assert texts(statement()[::-1]) == ["balance = next balance + credit - debit"]
 
 
+@pytest.mark.parametrize("column", ["received", "sold", "stock"])
+def test_the_balance_stands_on_the_left_whatever_is_wrong(column):
+    """In short tables with a wrong number of sales, the law told the sales."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 60, (24, 2)), columns=["received", "sold"])
+    frame["stock"] = 2000 + (frame.received - frame.sold).cumsum()
+    frame.loc[12, column] += 40
+    assert texts(frame) == ["stock = previous stock + received - sold"]
+
+
 def test_blank_credits_and_debits_are_zeros():
     frame = statement()
     frame[["credit", "debit"]] = frame[["credit", "debit"]].replace(0.0, np.nan)
@@ -102,6 +112,19 @@ def test_balances_by_account():
     assert (found.row, found.fixes[0].column) == (60, "balance")
     with pytest.raises(ValueError, match="lacks 'account'"):
         laws.check(frame.drop(columns="account"))
+
+
+def test_changes_that_are_blank_in_the_first_year_are_of_each_county():
+    """The blanks would have been filled in from the last year of another county."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"county": np.repeat(np.arange(1, 41), 5), "year": [*range(2001, 2006)] * 40}
+    )
+    frame["rate"] = rng.lognormal(3, 0.5, 200).round(2)
+    frame["change"] = frame.groupby("county").rate.diff().round(2)
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["rate = previous rate by county + change"]
+    assert not len(laws.check(frame))
 
 
 @pytest.mark.parametrize("key", ["date", "text", "year", "month"])
@@ -171,6 +194,15 @@ def test_functions_of_a_row_imply_sums():
     a, b = np.round(np.random.default_rng(0).lognormal(4, 0.5, (2, 80)), 2)
     frame = pd.DataFrame({"a": a, "b": b, "m": np.maximum(a, b), "d": np.round(abs(a - b), 2)})
     assert set(texts(frame)) == {"m = max(a, b)", "d = |a - b|"}
+
+
+@pytest.mark.parametrize("share_of_zeros", [0.0, 0.4])
+def test_equal_columns_are_equal_in_a_table_with_zeros(share_of_zeros):
+    """Beside products, a = b came out as a^2 = a*b."""
+    rng = np.random.default_rng(0)
+    a = np.where(rng.random(60) < share_of_zeros, 0, rng.integers(1, 500, 60))
+    frame = pd.DataFrame({"a": a, "b": a, "c": rng.integers(1, 500, 60)})
+    assert texts(frame) == ["a = b"]
 
 
 def test_a_mean_is_called_so():

@@ -117,6 +117,31 @@ def test_a_wrong_total_of_an_invoice_is_named(seed):
     assert (found.row, found.fixes[0].column) == (12, "amount")
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sum_that_is_off_by_one_is_wrong(seed):
+    """Whole numbers counted as rounded ones, although prices times them are right to the cent."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"quantity": rng.integers(1, 40, 14), "price": rng.uniform(2, 90, 14)})
+    frame = frame.round(2)
+    frame["amount"] = np.round(frame.quantity * frame.price, 2)
+    sums = frame[["quantity", "amount"]].sum().to_frame().T
+    frame = pd.concat([frame, sums], ignore_index=True).round(2)
+    frame.loc[14, "quantity"] += 1
+    (found,) = discover(frame).check(frame)
+    assert (found.row, found.fixes[0].column) == (14, "quantity")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_that_were_rounded_after_they_were_added_up(seed):
+    rng = np.random.default_rng(seed)
+    parts = rng.lognormal(4, 1, (20, 4))
+    X = np.round(np.vstack([parts, parts.sum(axis=0)]))
+    assert (X[-1] != X[:-1].sum(axis=0)).any()
+    laws = discover(X)
+    assert [each.row for each in laws.totals] == [20]
+    assert not laws.check(X).broken.any()
+
+
 def test_a_total_of_totals_tells_that_a_row_is_wrong():
     frame, subtotals = make_ledger(5)
     frame.loc[1, "net"] += 50
@@ -167,6 +192,16 @@ def test_equal_steps_are_no_totals(digits):
         t = np.linspace(0, last, 100).round(digits)  # the fourth is the sum of two before
         temperature = 70 * np.exp(-t / last) + np.random.default_rng(seed).normal(size=100)
         assert not discover(np.column_stack([t, temperature]), time_limit=1).totals
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_without_numbers_are_no_totals(seed):
+    """Two columns with the same blanks made totals of these rows, since one was a sum by chance."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.integers(10, 9999, (60, 3)).astype(float), columns=["a", "b", "d"])
+    frame.loc[5::6, ["a", "b", "d"]] = np.nan
+    frame.loc[11, "d"] = frame.d[6:11].sum()
+    assert not discover(frame).totals
 
 
 def test_a_model_file_keeps_total_rows(tmp_path):

@@ -251,11 +251,16 @@ class _Ratios:
         bits = np.where(share > part, n_around * bits / math.log(2), 0.0)
         return bits, first, last
 
-    def find_numbers(self, rows: BoolArray) -> Iterator[float]:
-        """Yield numbers that several of some rows have, those that most of them speak for first."""
+    def find_numbers(self, rows: BoolArray, known: Sequence[float] = ()) -> Iterator[float]:
+        """Yield numbers that several of some rows have, those that most of them speak for first.
+
+        Rows that have ``known`` ones are neighbors of the others only.
+        """
         values, errors = self.values[rows], self.errors[rows]
         bits, first, last = self.score(rows)
         bits[last - first < 3] = 0.0
+        for each in known:
+            bits[self.agree(each)[rows]] = 0.0
         while len(bits) and bits.max() >= self.enough:
             middle = int(np.argmax(bits))
             members = slice(first[middle], last[middle])
@@ -306,7 +311,7 @@ def _judge_form(
     numbers = list(ratios.find_numbers(ratios.errors <= np.median(ratios.errors)))
     if not numbers:
         return None
-    numbers += ratios.find_numbers(~np.any([ratios.agree(each) for each in numbers], axis=0))
+    numbers += list(ratios.find_numbers(np.ones(len(ratios.values), dtype=bool), numbers))
     everything = np.arange(len(cells.values))
     top, bottom, off = form.measure(cells, everything)
     complete = np.isfinite(top) & np.isfinite(bottom)
@@ -515,7 +520,11 @@ class _Problem:
         prices = -np.log2(counts[which] / n_values)
         for b in sorted(kept):
             each, mine = self.judged[b], np.flatnonzero(told == b)
-            parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1) if bounds else [mine]
+            parts = [mine]
+            if bounds:
+                parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1)
+                sure = self.complete & self.fits[:, b] & (self.fits.sum(axis=1) == 1)
+                parts = [_trim(part, division.levels[sure], n_values) for part in parts]
             for i, part in enumerate(parts):
                 price = float(prices[part].sum()) + math.log2(n_values)
                 condition = division.make_condition(part.tolist())
@@ -532,6 +541,20 @@ class _Problem:
         if not bounds:
             total -= float(prices[told < 0].sum())
         return Branches(self.form, tuple(branches), total, self._take_gains(chosen))
+
+
+def _trim(part: IntArray, sure: IntArray, n_values: int) -> IntArray:
+    """Return a part of the values from the first to the last one that rows tell of.
+
+    A change is somewhere between rows that are right: blanks, wrong cells and amounts that are too
+    small to tell do not say on which side of it they are.
+    """
+    told = np.flatnonzero(np.isin(part, sure))
+    if not len(told):
+        return part
+    first = 0 if part[0] == 0 else told[0]
+    last = len(part) - 1 if part[-1] == n_values - 1 else told[-1]
+    return part[first : last + 1]
 
 
 def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:

@@ -29,9 +29,6 @@ STEPS = ("floor", "ceil")
 _STEP = re.compile(rf"({'|'.join(STEPS)})\(\{{\}}(?:/([^)]+))?\)")
 #: The row above, and the one below for tables that begin with the last day.
 ROWS = ("previous {}", "next {}")
-#: Parts of a date by which people start a sum again: how many characters of an ISO date tell it.
-PARTS_OF_DATES = {"year": 4, "month": 7}
-
 #: What groups of rows are in which a column of numbers does not fall.
 CYCLE = "cycle"
 #: A column, and the part of its dates that counts, "" for all of a cell.
@@ -265,7 +262,7 @@ class Keys:
 
     def _list_parts(self, texts: Sequence[str]) -> list[str]:
         is_iso = all(_ISO_DATE.match(text) for text in texts if text)
-        return list(PARTS_OF_DATES) if is_iso else ["year"]
+        return ["year", "month"] if is_iso else ["year"]
 
     def list_orders(self) -> list[str]:
         """Return the columns of dates that would put the rows into another order."""
@@ -292,6 +289,6 @@ def _cut(text: str, part: str) -> str:
     if not part or not text:
         return text
     if _ISO_DATE.match(text):
-        return text[: PARTS_OF_DATES[part]]
+        return text[: len("2024" if part == "year" else "2024-01")]
     year = _YEAR.search(text)
     return year.group() if year and part == "year" else ""

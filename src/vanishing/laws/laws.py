@@ -261,7 +261,16 @@ class Laws(Equations):
         return units, coarser
 
     def _find_totals(self, table: Table) -> Totals:
-        return find_table_totals(table) if self.totals else Totals()
+        if not self.totals:
+            return Totals()
+        exact = {
+            name
+            for law in self.equations
+            if law.resolution is not None
+            for name in law.columns
+            if not law.resolution[law.names.index(name)]
+        }
+        return replace(find_table_totals(table), exact=frozenset(exact))
 
     def _check(
         self,
@@ -926,10 +935,21 @@ class _Search:
         order, exponents, logs = self._write_terms(candidate)
         letters = exponents if logs is None else exponents + logs
         coefficients = write_whole(np.array(candidate.coefficients)[order], letters)
-        is_derived = not self.derivation.indices.isdisjoint(candidate.columns)
         law = self._make_law(exponents, coefficients, evidence.bits, evidence.rounded, cells)
-        law = replace(law, logs=logs, target=self.names[evidence.target] if is_derived else None)
+        law = replace(law, logs=logs, target=self._choose_target(evidence))
         return self._keep_rows(law, find_complete(candidate, cells), cells)
+
+    def _choose_target(self, evidence: Evidence) -> str | None:
+        """Return the column that stands on the left of a law with a derived column.
+
+        It is the balance if there is a previous balance, even if the law tells the debit.
+        """
+        columns = evidence.candidate.columns
+        derived = [self.derivation.columns[j - len(self.table.shown_names)]
+                   for j in columns if j in self.derivation.indices]  # fmt: skip
+        sources = {each.sources[0] for each in derived if each.is_of_other_row}
+        beside = [self.names[j] for j in columns if self.names[j] in sources]
+        return (beside or [self.names[evidence.target]])[0] if derived else None
 
     def _make_branches(self, found: Branches, cells: Cells) -> Iterator[Law]:
         """Yield the law of each condition, or one law of several numbers."""

@@ -91,13 +91,17 @@ class Derivation:
 
 
 class Found(NamedTuple):
-    """A law of a derived column: target = derived column + flow."""
+    """A law of a derived column: target = derived column + flow.
+
+    ``blanks`` are the bits that tell in which rows with a row before a cell of it is blank.
+    """
 
     bits: float
     target: int
     column: DerivedColumn
     values: FloatArray
     flow: Flow
+    blanks: float = 0.0
 
 
 def _write(target: int, derived: int, flow: Flow) -> Candidate:
@@ -203,7 +207,8 @@ class Deriver:
                     ))
                 ]  # fmt: skip
                 if judged:
-                    yield max(judged, key=lambda each: each.bits)
+                    # Changes that are blank in the first year of each account are of accounts.
+                    yield max(judged, key=lambda each: each.bits - each.blanks)
 
     def _ask(
         self, flows: "_Flows", target: int, before: IntArray
@@ -243,13 +248,16 @@ class Deriver:
                 stays = (x == self.values[:, source]) | (x == own)
             else:
                 stays = (off == 0) & (flowing == 0)
+        is_blank = np.isnan(off[before >= 0])
+        n_blank, n_known = int(is_blank.sum()), int((~is_blank).sum())
+        blanks = math.log2(math.comb(n_blank + n_known, n_blank))
         if source == target:
             cells = np.where(_follow(off, before, cells), np.nan, cells)
         evidence = self._judge(target, cells, flow, stays & (before >= 0))
         if evidence is None:
             return None
         bits = evidence.bits - math.log2(n_tried)
-        return Found(bits, target, column, cells, flow) if bits > ENOUGH_BITS else None
+        return Found(bits, target, column, cells, flow, blanks) if bits > ENOUGH_BITS else None
 
     def _judge(
         self,

@@ -83,6 +83,8 @@ class Totals:
     #: Whether numbers were rounded after they were added up.
     is_rounded: bool = False
     resolution: FloatArray = field(default_factory=lambda: np.empty(0))
+    #: Columns that were not rounded, since laws hold to the last digit in their rows.
+    exact: frozenset[str] = frozenset()
 
     def describe(self) -> str:
         """Say which rows are totals, in one line."""
@@ -147,12 +149,12 @@ def find_wrong_sums(
     zeros: set[int] = set()
     for each, columns in zip(totals.rows, known, strict=True):
         for j in columns:
-            off, tolerance, n_blank = _compare(totals, each, values, j)
+            off, tolerance, n_blank = _compare(totals, each, values, j, names[j])
             if n_blank and off <= tolerance:
                 zeros.add(j)
     for each, columns in zip(totals.rows, known, strict=True):
         for j in columns:
-            off, tolerance, n_blank = _compare(totals, each, values, j)
+            off, tolerance, n_blank = _compare(totals, each, values, j, names[j])
             if off > tolerance and (not n_blank or j in zeros):
                 unit = 10 ** -math.floor(math.log10(totals.resolution[j]) + ROUNDING)
                 total = float(np.nansum(values[each.members, j]))
@@ -161,14 +163,14 @@ def find_wrong_sums(
 
 
 def _compare(
-    totals: Totals, total: TotalRow, values: FloatArray, column: int
+    totals: Totals, total: TotalRow, values: FloatArray, column: int, name: str
 ) -> tuple[float, float, int]:
     """Return how far a cell is off the sum, how far it may be, and the number of blanks."""
     cells = values[total.members, column]
     off = abs(float(np.nansum(cells)) - values[total.row, column])
     unit = totals.resolution[column]
     tolerance = unit / 2 + ROUNDING * len(cells) * float(np.nansum(np.abs(cells)))
-    if totals.is_rounded:
+    if totals.is_rounded and name not in totals.exact:
         tolerance += OUTLYING * unit * math.sqrt(len(cells) / 12)
     return off, tolerance, int(np.isnan(cells).sum())
 
@@ -332,6 +334,8 @@ class _Search:
                 return None
             worth = self._limit_worth(summed, n_wrong, [each.row for each in rows])
         assert summed is not None
+        if np.isnan(self.values[[each.row for each in rows]][:, summed]).all(axis=1).any():
+            return None  # a total is a number
         n_right, n_wrong = ((sign * right[:, summed] > 0).sum() for sign in (1, -1))
         likelihoods = n_wrong * np.log2(RATES_OF_ERRORS) + n_right * np.log2(1 - RATES_OF_ERRORS)
         gains = gains - np.where(right < 0, np.log2(RATES_OF_ERRORS[-1]), 0.0)
