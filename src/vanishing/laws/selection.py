@@ -22,7 +22,7 @@ from vanishing.laws.candidate import (
     predict,
 )
 from vanishing.laws.cells import Cells, find_last_unit, find_resolution
-from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
+from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, judge
 from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
 from vanishing.laws.propose import (
     MOST_COLUMNS,
@@ -372,7 +372,7 @@ class Selection:
             found = noisy = None
             if is_possible:
                 found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
-            if has_noise if found is None else not is_within_rounding(found, self.cells):
+            if has_noise if found is None else found.rounded and found.broken.any():
                 noisy = judge(
                     candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
                 )
