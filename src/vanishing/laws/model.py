@@ -242,9 +242,10 @@ class Code:
         and several never are at once: whole numbers with y = x + 2.0 are so when they are rounded.
         """
         rounded: tuple[int, ...] = (self.target,)
-        squares, most = self.rounding**2, self.unit / 2 + np.zeros(len(self.rows))
-        slack = 32 * self.rounding
-        yield rounded, self.rounding, most + slack + EXACT_DIGITS * np.abs(self.values[:, self.target])
+        squares, slack = self.rounding**2, 32 * self.rounding
+        most = np.full(len(self.rows), self.unit / 2)
+        sizes = np.abs(self.values[:, self.target])
+        yield rounded, self.rounding, most + slack + EXACT_DIGITS * sizes
         parts = {
             j: np.abs(slope / self.divisor) * self.cells.resolution[j]
             for j, slope in self.slopes.items()

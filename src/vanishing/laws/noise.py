@@ -330,16 +330,6 @@ def fit_candidate(
     return relation, simplify(relation, sizes, terms)
 
 
-def fit_terms(
-    terms: tuple[Term, ...], values: FloatArray, is_proportional: bool, resolution: FloatArray
-) -> list[Candidate]:
-    """Return an equation of some terms with simple coefficients, and with fitted ones."""
-    candidate = Candidate(terms, (1.0,) * len(terms))
-    _, found = fit_candidate(candidate, values, is_proportional, resolution)
-    numbers = [each for each, _ in found if np.isfinite(each).all() and each.all()]
-    return [Candidate(terms, tuple(each.tolist())) for each in numbers]
-
-
 def _find_usual(values: FloatArray) -> BoolArray:
     """Return the rows without a cell that is far from the others of its column, most rows."""
     low, middle, high = np.quantile(values, [0.16, 0.5, 0.84], axis=0)

@@ -3,7 +3,7 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from itertools import islice, permutations
 from types import MappingProxyType
@@ -16,23 +16,21 @@ from vanishing.data.units import Dimension
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
-    find_complete,
     measure_length,
     measure_structure,
     predict,
 )
 from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, judge
-from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
+from vanishing.laws.noise import SIZES, NoisyProposer
 from vanishing.laws.propose import (
     MOST_COLUMNS,
     MOST_COMBINATIONS,
     Draw,
     list_proposers,
     list_sum_proposers,
-    tidy,
 )
-from vanishing.laws.soundness import is_sound, measure_dependence
+from vanishing.laws.soundness import is_sound
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -140,44 +138,6 @@ class Selection:
                 if 1 < len(kept) < len(first):
                     found.append(Candidate(tuple(kept), tuple(kept.values())))
         return found
-
-    def complete(self) -> None:
-        """Add a factor to laws that some rows break: total = price (1 - discount), if few get one.
-
-        A column that is zero wherever the law holds, and not where it is broken, may be that of the
-        factor.
-        """
-        for law in list(self.laws):
-            others = self.leave_out(law)
-            for candidate in self._add_factors(law):
-                targets = others.find_free_targets(candidate)
-                found = judge(candidate, self.cells, others.known, targets)
-                if found is not None and found.bits > law.bits:
-                    others.accept(found)
-                    self.laws, self.known = others.laws, others.known
-                    break
-
-    def _add_factors(self, law: Evidence) -> Iterator[Candidate]:
-        values, candidate = self.cells.values, law.candidate
-        alone = ((law.target, 1),)
-        if not law.broken.any() or len(candidate.terms) != 2 or alone not in candidate.terms:
-            return
-        place = 1 - candidate.terms.index(alone)
-        term, coefficient = candidate.terms[place], candidate.coefficients[place]
-        product = Candidate((term,), (-coefficient / candidate.coefficients[1 - place],))
-        predicted = product.evaluate_terms(values)[:, 0]
-        for j in self.cells.varying.tolist():
-            told = law.broken & (np.nan_to_num(values[:, j]) != 0) & (predicted != 0)
-            if j in candidate.columns or told.sum() < 2:
-                continue
-            ratios = (values[told, law.target] / predicted[told] - 1) / values[told, j]
-            factor = float(np.median(ratios))
-            error = float(np.median(np.abs(ratios - factor))) / max(abs(factor), 1e-300)
-            powers = tuple(sorted((*term, (j, 1))))
-            for slope in {tidy(factor, 3 * error), tidy(factor, 0.0)}:
-                scale = product.coefficients[0]
-                if slope:
-                    yield Candidate((powers, term, alone), (slope * scale, scale, -1.0))
 
     def simplify(self, candidates: list[Candidate], *, has_noise: bool = False) -> bool:
         """Replace laws by shorter ones that say the same beside the other laws.
@@ -306,7 +266,6 @@ class Selection:
             if bits > ENOUGH_BITS
         ]
         heapq.heapify(queue)
-        candidates, keys = list(candidates), {candidate.key for candidate in candidates}
         while queue:
             _, i, n_known, evidence = heapq.heappop(queue)
             if time.thread_time() > deadline:
@@ -314,12 +273,6 @@ class Selection:
             if evidence is not None and n_known == len(self.laws):
                 if self._is_sound(evidence):
                     self.accept(evidence)
-                elif evidence.noise:
-                    for longer in self._extend(evidence):
-                        if longer.key not in keys:
-                            keys.add(longer.key)
-                            candidates.append(longer)
-                            heapq.heappush(queue, (-math.inf, len(candidates) - 1, -1, None))
                 continue
             targets = self.find_free_targets(candidates[i])
             if not targets or bound(candidates[i]) <= ENOUGH_BITS:
@@ -338,25 +291,6 @@ class Selection:
         """Say whether a law needs all that it says, and nothing tells its residuals."""
         others = self._find_independent(evidence.target)
         return is_sound(evidence, self.cells, self.known, others)
-
-    def _extend(self, evidence: Evidence) -> list[Candidate]:
-        """Add the column to an equation with noise that tells most about its residuals."""
-        candidate, values = evidence.candidate, self.cells.values
-        kept = find_complete(candidate, self.cells) & ~evidence.broken
-        off = values[:, evidence.target] - predict(candidate, values, evidence.target)
-        best, added = ENOUGH_BITS, None
-        for j in self._find_independent(evidence.target):
-            rows = kept & self.cells.present[:, j] & np.isfinite(off)
-            if j not in self.known and ((j, 1),) not in candidate.terms and rows.sum() > 2:
-                correlation = float(np.corrcoef(off[rows], values[rows, j])[0, 1])
-                bits = measure_dependence(correlation, int(rows.sum()))
-                if bits > best:
-                    best, added = bits, j
-        if added is None or len(candidate.terms) >= LONGEST:
-            return []
-        terms = (*candidate.terms, ((added, 1),))
-        rows = find_complete(Candidate(terms, (1.0,) * len(terms)), self.cells)
-        return fit_terms(terms, values[rows], evidence.is_proportional, self.cells.resolution)
 
     def judge(
         self,
@@ -538,7 +472,6 @@ def _select_exact(
             is_derived = not (selection.derived - selection.sources.keys()).isdisjoint(each.columns)
             (others if is_derived else same_row).append(each)
         is_complete &= selection.run(same_row, end)
-        selection.complete()
         while time.thread_time() < end and selection.simplify(same_row):
             pass
         is_complete &= selection.run(others, end)
