@@ -85,31 +85,24 @@ class Draw:
         return np.where(n_kept >= MOST * n_known, gain - least, -np.inf)
 
 
-def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
-    """Return functions that propose, the cheapest first."""
+def list_proposers(
+    draw: Draw, *, only_sums: bool = False
+) -> list[Callable[[], Iterable[Candidate]]]:
+    """Return functions that propose, the cheapest first; or those of sums of columns alone."""
     products, sums = Products(draw), Sums(draw)
+    simple = [products.sums_and_products, sums.totals_of_neighbors]
+    longer = [sums.sums_of_four, sums.sparse_combinations]
+    if only_sums:
+        return [*simple, *longer]
     return [
         products.ratios_and_differences,
-        products.sums_and_products,
-        sums.totals_of_neighbors,
+        *simple,
         products.ratios_of_products,
-        sums.sums_of_four,
         sums.sums_of_products,
+        *longer,
         sums.combinations_of_three,
-        sums.sparse_combinations,
         products.quotients,
         products.shifted_quotients,
-    ]
-
-
-def list_sum_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
-    """Return functions that propose sums with the coefficients 1 and -1."""
-    products, sums = Products(draw), Sums(draw)
-    return [
-        products.sums_and_products,
-        sums.totals_of_neighbors,
-        sums.sums_of_four,
-        sums.sparse_combinations,
     ]
 
 

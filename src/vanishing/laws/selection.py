@@ -3,7 +3,7 @@
 import heapq
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice, permutations
 from types import MappingProxyType
@@ -28,7 +28,7 @@ from vanishing.laws.propose import (
     MOST_COMBINATIONS,
     Draw,
     list_proposers,
-    list_sum_proposers,
+    tidy,
 )
 from vanishing.laws.soundness import is_sound
 
@@ -139,6 +139,44 @@ class Selection:
                     found.append(Candidate(tuple(kept), tuple(kept.values())))
         return found
 
+    def complete(self) -> None:
+        """Add a factor to laws that some rows break: total = price (1 - discount), if few get one.
+
+        A column that is zero wherever the law holds, and not where it is broken, may be that of the
+        factor.
+        """
+        for law in list(self.laws):
+            others = self.leave_out(law)
+            for candidate in self._add_factors(law):
+                targets = others.find_free_targets(candidate)
+                found = judge(candidate, self.cells, others.known, targets)
+                if found is not None and found.bits > law.bits:
+                    others.accept(found)
+                    self.laws, self.known = others.laws, others.known
+                    break
+
+    def _add_factors(self, law: Evidence) -> Iterator[Candidate]:
+        values, candidate = self.cells.values, law.candidate
+        alone = ((law.target, 1),)
+        if not law.broken.any() or len(candidate.terms) != 2 or alone not in candidate.terms:
+            return
+        place = 1 - candidate.terms.index(alone)
+        term, coefficient = candidate.terms[place], candidate.coefficients[place]
+        product = Candidate((term,), (-coefficient / candidate.coefficients[1 - place],))
+        predicted = product.evaluate_terms(values)[:, 0]
+        for j in self.cells.varying.tolist():
+            told = law.broken & (np.nan_to_num(values[:, j]) != 0) & (predicted != 0)
+            if j in candidate.columns or told.sum() < 2:
+                continue
+            ratios = (values[told, law.target] / predicted[told] - 1) / values[told, j]
+            factor = float(np.median(ratios))
+            error = float(np.median(np.abs(ratios - factor))) / max(abs(factor), 1e-300)
+            powers = tuple(sorted((*term, (j, 1))))
+            for slope in {tidy(factor, 3 * error), tidy(factor, 0.0)}:
+                scale = product.coefficients[0]
+                if slope:
+                    yield Candidate((powers, term, alone), (slope * scale, scale, -1.0))
+
     def simplify(self, candidates: list[Candidate], *, has_noise: bool = False) -> bool:
         """Replace laws by shorter ones that say the same beside the other laws.
 
@@ -242,13 +280,6 @@ class Selection:
             if confirmed.any():
                 self.laws, self.known = others.laws, others.known
 
-    def drop_implied(self) -> None:
-        """Leave out laws that follow from the others, and only average the noise of a target."""
-        for law in sorted(self.laws, key=lambda law: law.bits):
-            others = self.leave_out(law)
-            if others.implies(law.candidate):
-                self.laws, self.known = others.laws, others.known
-
     def run(self, candidates: list[Candidate], deadline: float, *, has_noise: bool = False) -> bool:
         """Accept laws until no candidate pays for itself; False if the time is over before.
 
@@ -334,7 +365,7 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     filled = Cells(np.where(blanks, 0.0, values), resolution)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
-        for propose in list_sum_proposers(Draw(filled, rng, deadline)):
+        for propose in list_proposers(Draw(filled, rng, deadline), only_sums=True):
             for candidate in propose():
                 if candidate.degree == 1 and () not in candidate.terms:
                     sums.setdefault(candidate.key, candidate)
@@ -472,6 +503,7 @@ def _select_exact(
             is_derived = not (selection.derived - selection.sources.keys()).isdisjoint(each.columns)
             (others if is_derived else same_row).append(each)
         is_complete &= selection.run(same_row, end)
+        selection.complete()
         while time.thread_time() < end and selection.simplify(same_row):
             pass
         is_complete &= selection.run(others, end)
@@ -525,5 +557,4 @@ def _select_noisy(
                 candidates, has_noise=has_noise
             ):
                 pass
-        selection.drop_implied()
     return time.thread_time() <= deadline
