@@ -13,7 +13,13 @@ import numpy as np
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
+from vanishing.laws.candidate import (
+    DENOMINATORS,
+    SAME_NUMBER,
+    Candidate,
+    Term,
+    measure_number,
+)
 from vanishing.laws.cells import Cells
 from vanishing.laws.model import UNINFORMATIVE
 from vanishing.levels import BLOCK, ROUNDING
@@ -123,11 +129,8 @@ class Products:
                 for ratio in _find_ratios(x[nonzero], y[nonzero], units[a], units[b]):
                     yield linear([b, a], [1.0, -ratio])
             for sign in (1.0, -1.0):
-                shifts = y - sign * x
-                if len(shifts) and (middle := float(np.median(shifts))):
-                    near = np.abs(shifts - middle) <= (units[a] + units[b]) / 2
-                    if np.mean(near) >= MOST:
-                        yield linear([b, a], [1.0, -sign], -tidy(middle, 1e-11))
+                for shift in _find_shifts(y - sign * x, (units[a] + units[b]) / 2):
+                    yield linear([b, a], [1.0, -sign], -shift)
             for base, square, p, q in ((a, b, x, y), (b, a, y, x)):
                 near = np.abs(p**2 - q) <= np.abs(p) * units[base] + units[square]
                 if len(p) and np.mean(near) >= MOST:
@@ -710,6 +713,23 @@ def _find_ratios(
         inverse = _shortest(1 / large, 1 / small, 2 / (small + large))
         found |= {math.copysign(shortest, ratio), math.copysign(1 / inverse, ratio)}
     return found
+
+
+def _find_shifts(shifts: FloatArray, rounding: float) -> set[float]:
+    """Return numbers that most of some differences are up to rounding: the median, and short ones.
+
+    Differences of rounded numbers are on both sides of a number with more digits.
+    """
+    middle = float(np.median(shifts)) if len(shifts) else 0.0
+    if not len(shifts) or np.mean(np.abs(shifts - middle) <= rounding) < MOST:
+        return set()
+    found = {tidy(middle, 1e-11)}
+    for share in (1.0, 0.9):
+        low, high = np.quantile(shifts, share) - rounding, np.quantile(shifts, 1 - share) + rounding
+        if low < high and low + high:
+            error = (high - low) / abs(low + high) * (1 - SAME_NUMBER)  # between, not at the ends
+            found.add(tidy(float(low + high) / 2, float(error)))
+    return found - {0.0}
 
 
 def _estimate_errors(values: FloatArray, ratios: FloatArray, noise: float, unit: int) -> FloatArray:
