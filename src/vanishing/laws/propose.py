@@ -129,7 +129,7 @@ class Products:
                 for ratio in _find_ratios(x[nonzero], y[nonzero], units[a], units[b]):
                     yield linear([b, a], [1.0, -ratio])
             for sign in (1.0, -1.0):
-                for shift in _find_shifts(y - sign * x, (units[a] + units[b]) / 2):
+                for shift in _find_shifts(y - sign * x, units[a], units[b]):
                     yield linear([b, a], [1.0, -sign], -shift)
             for base, square, p, q in ((a, b, x, y), (b, a, y, x)):
                 near = np.abs(p**2 - q) <= np.abs(p) * units[base] + units[square]
@@ -715,16 +715,17 @@ def _find_ratios(
     return found
 
 
-def _find_shifts(shifts: FloatArray, rounding: float) -> set[float]:
+def _find_shifts(shifts: FloatArray, x_unit: float, y_unit: float) -> set[float]:
     """Return numbers that most of some differences are up to rounding: the median, and short ones.
 
-    Differences of rounded numbers are on both sides of a number with more digits.
+    Differences of numbers that are rounded alike are on both sides of a number with more digits.
     """
+    rounding = (x_unit + y_unit) / 2
     middle = float(np.median(shifts)) if len(shifts) else 0.0
     if not len(shifts) or np.mean(np.abs(shifts - middle) <= rounding) < MOST:
         return set()
     found = {tidy(middle, 1e-11)}
-    for share in (1.0, 0.9):
+    for share in (1.0, 0.9) if x_unit == y_unit else ():
         low, high = np.quantile(shifts, share) - rounding, np.quantile(shifts, 1 - share) + rounding
         if low < high and low + high:
             error = (high - low) / abs(low + high) * (1 - SAME_NUMBER)  # between, not at the ends

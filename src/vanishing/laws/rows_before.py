@@ -25,7 +25,7 @@ from vanishing.laws.candidate import (
     measure_number,
     measure_structure,
 )
-from vanishing.laws.cells import Cells, find_last_unit
+from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.derived import (
     FUNCTIONS,
     ROWS,
@@ -331,11 +331,24 @@ class Deriver:
         y = asked[:, [target]]
         if np.mean(np.isnan(y) | (y == np.round(y))) < MOST:  # some may be wrong
             return
-        for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
+        units = np.array([find_resolution(column) for column in asked.T])
+
+        def bound(below: float, above: float, off: FloatArray) -> tuple[FloatArray, FloatArray]:
             with np.errstate(all="ignore"):
                 is_told = (y + above > 0) & (asked > 0)
-                low = np.sort(np.where(is_told, asked / (y + below), -np.inf), axis=0)
-                high = np.sort(np.where(is_told, asked / (y + above), np.inf), axis=0)
+                low = np.where(is_told, (asked - off) / (y + below), -np.inf)
+                high = np.where(is_told, (asked + off) / (y + above), np.inf)
+            return np.sort(low, axis=0), np.sort(high, axis=0)
+
+        # Of large numbers, a step of one part is another part that is rounded: the shorter number.
+        low, high = bound(0.5, -0.5, units / 2)
+        middle, width = (low[-1] + high[0]) / 2, high[0] - low[-1]
+        rounded = [
+            measure_number(tidy(each, error / each)) if error > 0 else np.inf
+            for each, error in zip(middle.tolist(), (width / 2).tolist(), strict=True)
+        ]
+        for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
+            low, high = bound(below, above, 0 * units)
             # All rows allow the number, or nearly all.
             for n_wrong in {0, len(asked) // 10}:
                 least, most = low[-1 - n_wrong], high[n_wrong]
@@ -348,6 +361,8 @@ class Deriver:
                     digits = Decimal(str(divisor)).normalize().as_tuple().digits
                     written = int("".join(map(str, digits)))
                     if written * (most[source] - least[source]) > most[source] / 2:
+                        continue
+                    if rounded[source] < measure_number(divisor):
                         continue
                     function = write_step(name, divisor)
                     cells = compute_step(name, divisor, asked[:, source])
