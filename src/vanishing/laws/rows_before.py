@@ -340,13 +340,7 @@ class Deriver:
                 high = np.where(is_told, (asked + off) / (y + above), np.inf)
             return np.sort(low, axis=0), np.sort(high, axis=0)
 
-        # Of large numbers, a step of one part is another part that is rounded: the shorter number.
-        low, high = bound(0.5, -0.5, units / 2)
-        middle, width = (low[-1] + high[0]) / 2, high[0] - low[-1]
-        rounded = [
-            measure_number(tidy(each, error / each)) if error > 0 else np.inf
-            for each, error in zip(middle.tolist(), (width / 2).tolist(), strict=True)
-        ]
+        rounded = bound(0.5, -0.5, units / 2)
         for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
             low, high = bound(below, above, 0 * units)
             # All rows allow the number, or nearly all.
@@ -362,7 +356,10 @@ class Deriver:
                     written = int("".join(map(str, digits)))
                     if written * (most[source] - least[source]) > most[source] / 2:
                         continue
-                    if rounded[source] < measure_number(divisor):
+                    # Of large numbers, a step of one part is another part that is rounded.
+                    first, last = float(rounded[0][-1, source]), float(rounded[1][0, source])
+                    part = tidy((first + last) / 2, (last - first) / (first + last))
+                    if first < last and measure_number(part) < measure_number(divisor):
                         continue
                     function = write_step(name, divisor)
                     cells = compute_step(name, divisor, asked[:, source])
