@@ -111,6 +111,29 @@ def test_an_equation_that_holds_often_is_not_a_law():
     assert "x0 = x1" not in texts(discover(np.column_stack([plan, actual, rng.random(60)])))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_numbers_are_not_rounded_together(seed):
+    """Numbers with y = x + 2 still are so if both are rounded: 1 to 3 more is another thing."""
+    rng = np.random.default_rng(seed)
+    before = rng.integers(500, 800, 31)
+    after = before + rng.choice([1, 2, 2, 2, 3], 31)
+    X = np.column_stack([before, after, rng.integers(1, 900, 31)]).astype(float)
+    assert not len(discover(X))
+    X[:, 1] = X[:, 0] + 2
+    assert texts(discover(X, list("abc"))) == {"b = a + 2"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounded_numbers_with_wrong_cells_in_a_short_table(seed):
+    rng = np.random.default_rng(seed)
+    price = rng.permutation(np.arange(5200, 7500, 100))[:22]
+    raised = np.round(1.036 * price)
+    raised[[0, 7]] = price[[0, 7]]
+    laws = discover(np.column_stack([price, raised]), ["price", "raised"])
+    assert texts(laws) == {"259*price = 250*raised"}
+    assert np.flatnonzero(laws.check(np.column_stack([price, raised])).broken).tolist() == [0, 7]
+
+
 def test_columns_that_count_are_not_laws_of_others():
     rng = np.random.default_rng(7)
     trend = np.arange(40) * rng.uniform(5, 50, (3, 1)) + rng.normal(size=(3, 40))

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.laws.cells import Cells
+from vanishing.laws.cells import SIGNIFICANT_DIGITS, Cells
 
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
 DENOMINATORS = (*range(2, 13), 24, 30, 52, 360, 365)
@@ -211,16 +211,19 @@ def measure_coefficients(
 
     One of them is 1. Others are written as numbers that people use, or with the digits that the
     residuals need: ½ log₂ of their Fisher information, of which ``influences`` are the roots row by
-    row. Rounding allows many numbers, so that the shortest of these may be a fitted one.
+    row. Rounding allows many numbers, so that the shortest of these may be a fitted one. Of those
+    that need as many digits, the one that people would write comes first.
     """
     information = np.sum(influences**2, axis=0)
-    fitted = 2 + 0.5 * np.log2(np.maximum(information, 1.0))
+    fitted = 2 + np.round(0.5 * np.log2(np.maximum(information, 1.0)))
+    longest = 2 * SIGNIFICANT_DIGITS * math.log2(10)
     best = math.inf, 0
     for i, unit in enumerate(coefficients):
         bits, n_fitted = 0.0, 0
         for k, (value, digits) in enumerate(zip(coefficients, fitted.tolist(), strict=True)):
             written = measure_number(float(f"{abs(value / unit):.12g}"))
-            bits += min(digits, written) if i != k else 0.0
+            if i != k:
+                bits += min(digits, written) + SAME_NUMBER * min(written, longest)
             n_fitted += math.isinf(written) or (is_rounded and digits < written)
         best = min(best, (bits, n_fitted))
     return best

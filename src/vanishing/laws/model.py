@@ -146,18 +146,6 @@ def _tell_enough(terms: FloatArray) -> bool:
     return any(len(np.unique(part, axis=0)) > n_terms for part in (telling[: 4 * n_terms], telling))
 
 
-def is_within_rounding(evidence: Evidence, cells: Cells) -> bool:
-    """Say whether each row that keeps a law is off by half a unit of its last digits at most."""
-    candidate = evidence.candidate
-    values = cells.values[find_complete(candidate, cells) & ~evidence.broken]
-    terms = candidate.evaluate_terms(values)
-    units = {j: cells.resolution[j] / 2 for j in evidence.rounded}
-    most = sum(np.abs(candidate.differentiate(values, j)) * unit for j, unit in units.items())
-    return bool(
-        (np.abs(terms.sum(axis=1)) <= most + EXACT_DIGITS * np.abs(terms).sum(axis=1)).all()
-    )
-
-
 class Written(NamedTuple):
     """The target as it is written down by a law: bits of the rows less those of the numbers."""
 
@@ -230,8 +218,9 @@ class Code:
         likelihood = np.where(off <= noise, np.minimum(1.0, told), 0.0)
         best = self._write(likelihood, noise, 0)
         if best is None or best.broken.any():
-            for rounded, noise in self._round_columns():
-                written = self._write(round_normal(off, noise, unit), noise, 1)
+            for rounded, noise, most in self._round_columns():
+                likelihood = np.where(off <= most, round_normal(off, noise, unit), 0.0)
+                written = self._write(likelihood, noise, 1)
                 if written is not None and (best is None or written.bits > best.bits):
                     best = written._replace(rounded=rounded)
         if best is None:
@@ -243,24 +232,27 @@ class Code:
             return self._compare(best, np.full(len(self.rows), NOISE_OF_CORRELATIONS * self.spread))
         return best
 
-    def _round_columns(self) -> Iterator[tuple[tuple[int, ...], FloatArray]]:
-        """Yield columns that may be rounded, and the noise that this adds to the target.
+    def _round_columns(self) -> Iterator[tuple[tuple[int, ...], FloatArray, FloatArray]]:
+        """Yield columns that may be rounded, and the noise and the most that the target is off.
 
-        The target is, and then the others, the finest first: quantities and rates may have few
-        digits, or none, and be exact all the same.
+        The target is rounded, and then the others, the finest first: quantities and rates may have
+        few digits, or none, and be exact all the same. Each number is off by half a unit at most,
+        and several never are at once: whole numbers with y = x + 2.0 are so when they are rounded.
         """
         rounded: tuple[int, ...] = (self.target,)
-        squares = self.rounding**2
-        yield rounded, self.rounding
-        units = self.cells.resolution / np.sqrt(12)
+        squares, slack = self.rounding**2, 32 * self.rounding
+        most = np.full(len(self.rows), self.unit / 2)
+        sizes = np.abs(self.values[:, self.target])
+        yield rounded, self.rounding, most + slack + EXACT_DIGITS * sizes
         parts = {
-            j: (slope * units[j] / self.divisor) ** 2
+            j: np.abs(slope / self.divisor) * self.cells.resolution[j]
             for j, slope in self.slopes.items()
             if j != self.target
         }
         for j in sorted(parts, key=lambda j: float(np.median(parts[j]))):
-            rounded, squares = (*rounded, j), squares + parts[j]
-            yield rounded, np.sqrt(squares)
+            rounded, squares = (*rounded, j), squares + parts[j] ** 2 / 12
+            most = most + parts[j] / 2
+            yield rounded, np.sqrt(squares), most - slack
 
     def write_with_noise(self) -> Written | None:
         """Write the target with normal noise.

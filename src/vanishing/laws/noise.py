@@ -218,7 +218,7 @@ class NoisyProposer:
     ) -> tuple[float, list[Candidate]]:
         """Return an equation with simple coefficients and with fitted ones, and about its bits."""
         candidate = Candidate(terms, (1.0,) * len(terms))
-        if len(candidate.columns) < 2 or self._is_root(terms):
+        if len(candidate.columns) < 2:
             return 0.0, []
         values = self.cells.values[self.order[find_complete(candidate, self.cells)[self.order]]]
         values = values[:n_rows]
@@ -239,12 +239,6 @@ class NoisyProposer:
                     return self._fit(polynomial, is_proportional, n_rows)
                 candidates[fitted.key] = fitted
         return score, list(candidates.values())
-
-    def _is_root(self, terms: tuple[Term, ...]) -> bool:
-        """Say whether an equation is y^4 = k x^3, which logarithms write as y = k x^0.75."""
-        powers = [power for term in terms for _, power in term]
-        has_logs = {(j, 0) for term in terms for j, _ in term} <= set(self.letters)
-        return len(terms) == 2 and min(powers) > 1 and max(powers) >= HIGHEST_DEGREE and has_logs
 
     def _name_all(self, exponents: IntArray) -> tuple[Term, ...]:
         return tuple(self._name(powers) for powers in exponents.tolist())
@@ -328,16 +322,6 @@ def fit_candidate(
     if not sizes_of_terms.max(axis=0, initial=0.0).min() > relation.noise * slopes > 0:
         return relation, []
     return relation, simplify(relation, sizes, terms)
-
-
-def fit_terms(
-    terms: tuple[Term, ...], values: FloatArray, is_proportional: bool, resolution: FloatArray
-) -> list[Candidate]:
-    """Return an equation of some terms with simple coefficients, and with fitted ones."""
-    candidate = Candidate(terms, (1.0,) * len(terms))
-    _, found = fit_candidate(candidate, values, is_proportional, resolution)
-    numbers = [each for each, _ in found if np.isfinite(each).all() and each.all()]
-    return [Candidate(terms, tuple(each.tolist())) for each in numbers]
 
 
 def _find_usual(values: FloatArray) -> BoolArray:

@@ -13,7 +13,13 @@ import numpy as np
 from scipy.optimize import linprog
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import DENOMINATORS, Candidate, Term, measure_number
+from vanishing.laws.candidate import (
+    DENOMINATORS,
+    SAME_NUMBER,
+    Candidate,
+    Term,
+    measure_number,
+)
 from vanishing.laws.cells import Cells
 from vanishing.levels import BLOCK, ROUNDING, UNINFORMATIVE
 
@@ -84,31 +90,24 @@ class Draw:
         return np.where(n_kept >= MOST * n_known, gain - least, -np.inf)
 
 
-def list_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
-    """Return functions that propose, the cheapest first."""
+def list_proposers(
+    draw: Draw, *, only_sums: bool = False
+) -> list[Callable[[], Iterable[Candidate]]]:
+    """Return functions that propose, the cheapest first; or those of sums of columns alone."""
     products, sums = Products(draw), Sums(draw)
+    simple = [products.sums_and_products, sums.totals_of_neighbors]
+    longer = [sums.sums_of_four, sums.sparse_combinations]
+    if only_sums:
+        return [*simple, *longer]
     return [
         products.ratios_and_differences,
-        products.sums_and_products,
-        sums.totals_of_neighbors,
+        *simple,
         products.ratios_of_products,
-        sums.sums_of_four,
         sums.sums_of_products,
+        *longer,
         sums.combinations_of_three,
-        sums.sparse_combinations,
         products.quotients,
         products.shifted_quotients,
-    ]
-
-
-def list_sum_proposers(draw: Draw) -> list[Callable[[], Iterable[Candidate]]]:
-    """Return functions that propose sums with the coefficients 1 and -1."""
-    products, sums = Products(draw), Sums(draw)
-    return [
-        products.sums_and_products,
-        sums.totals_of_neighbors,
-        sums.sums_of_four,
-        sums.sparse_combinations,
     ]
 
 
@@ -129,11 +128,8 @@ class Products:
                 for ratio in _find_ratios(x[nonzero], y[nonzero], units[a], units[b]):
                     yield linear([b, a], [1.0, -ratio])
             for sign in (1.0, -1.0):
-                shifts = y - sign * x
-                if len(shifts) and (middle := float(np.median(shifts))):
-                    near = np.abs(shifts - middle) <= (units[a] + units[b]) / 2
-                    if np.mean(near) >= MOST:
-                        yield linear([b, a], [1.0, -sign], -tidy(middle, 1e-11))
+                for shift in _find_shifts(y - sign * x, units[a], units[b]):
+                    yield linear([b, a], [1.0, -sign], -shift)
             for base, square, p, q in ((a, b, x, y), (b, a, y, x)):
                 near = np.abs(p**2 - q) <= np.abs(p) * units[base] + units[square]
                 if len(p) and np.mean(near) >= MOST:
@@ -716,6 +712,24 @@ def _find_ratios(
         inverse = _shortest(1 / large, 1 / small, 2 / (small + large))
         found |= {math.copysign(shortest, ratio), math.copysign(1 / inverse, ratio)}
     return found
+
+
+def _find_shifts(shifts: FloatArray, x_unit: float, y_unit: float) -> set[float]:
+    """Return numbers that most of some differences are up to rounding: the median, and short ones.
+
+    Differences of numbers that are rounded alike are on both sides of a number with more digits.
+    """
+    rounding = (x_unit + y_unit) / 2
+    middle = float(np.median(shifts)) if len(shifts) else 0.0
+    if not len(shifts) or np.mean(np.abs(shifts - middle) <= rounding) < MOST:
+        return set()
+    found = {tidy(middle, 1e-11)}
+    for share in (1.0, 0.9) if x_unit == y_unit else ():
+        low, high = np.quantile(shifts, share) - rounding, np.quantile(shifts, 1 - share) + rounding
+        if low < high and low + high:
+            error = (high - low) / abs(low + high) * (1 - SAME_NUMBER)  # between, not at the ends
+            found.add(tidy(float(low + high) / 2, float(error)))
+    return found - {0.0}
 
 
 def _estimate_errors(values: FloatArray, ratios: FloatArray, noise: float, unit: int) -> FloatArray:

@@ -25,7 +25,7 @@ from vanishing.laws.candidate import (
     measure_number,
     measure_structure,
 )
-from vanishing.laws.cells import Cells, find_last_unit
+from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.derived import (
     FUNCTIONS,
     ROWS,
@@ -339,11 +339,18 @@ class Deriver:
         y = asked[:, [target]]
         if np.mean(np.isnan(y) | (y == np.round(y))) < MOST:  # some may be wrong
             return
-        for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
+        units = np.array([find_resolution(column) for column in asked.T])
+
+        def bound(below: float, above: float, off: FloatArray) -> tuple[FloatArray, FloatArray]:
             with np.errstate(all="ignore"):
                 is_told = (y + above > 0) & (asked > 0)
-                low = np.sort(np.where(is_told, asked / (y + below), -np.inf), axis=0)
-                high = np.sort(np.where(is_told, asked / (y + above), np.inf), axis=0)
+                low = np.where(is_told, (asked - off) / (y + below), -np.inf)
+                high = np.where(is_told, (asked + off) / (y + above), np.inf)
+            return np.sort(low, axis=0), np.sort(high, axis=0)
+
+        rounded = bound(0.5, -0.5, units / 2)
+        for name, below, above in (("floor", 1, 0), ("ceil", 0, -1)):
+            low, high = bound(below, above, 0 * units)
             # All rows allow the number, or nearly all.
             for n_wrong in {0, len(asked) // 10}:
                 least, most = low[-1 - n_wrong], high[n_wrong]
@@ -356,6 +363,11 @@ class Deriver:
                     digits = Decimal(str(divisor)).normalize().as_tuple().digits
                     written = int("".join(map(str, digits)))
                     if written * (most[source] - least[source]) > most[source] / 2:
+                        continue
+                    # Of large numbers, a step of one part is another part that is rounded.
+                    first, last = float(rounded[0][-1, source]), float(rounded[1][0, source])
+                    part = tidy((first + last) / 2, (last - first) / (first + last))
+                    if first < last and measure_number(part) < measure_number(divisor):
                         continue
                     function = write_step(name, divisor)
                     cells = compute_step(name, divisor, asked[:, source])

@@ -16,23 +16,21 @@ from vanishing.data.units import Dimension
 from vanishing.laws.candidate import (
     SAME_NUMBER,
     Candidate,
-    find_complete,
     measure_length,
     measure_structure,
     predict,
 )
 from vanishing.laws.cells import Cells, find_last_unit, find_resolution
-from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, is_within_rounding, judge
-from vanishing.laws.noise import LONGEST, SIZES, NoisyProposer, fit_terms
+from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, judge
+from vanishing.laws.noise import SIZES, NoisyProposer
 from vanishing.laws.propose import (
     MOST_COLUMNS,
     MOST_COMBINATIONS,
     Draw,
     list_proposers,
-    list_sum_proposers,
     tidy,
 )
-from vanishing.laws.soundness import is_sound, measure_dependence
+from vanishing.laws.soundness import is_sound
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000
@@ -282,13 +280,6 @@ class Selection:
             if confirmed.any():
                 self.laws, self.known = others.laws, others.known
 
-    def drop_implied(self) -> None:
-        """Leave out laws that follow from the others, and only average the noise of a target."""
-        for law in sorted(self.laws, key=lambda law: law.bits):
-            others = self.leave_out(law)
-            if others.implies(law.candidate):
-                self.laws, self.known = others.laws, others.known
-
     def run(self, candidates: list[Candidate], deadline: float, *, has_noise: bool = False) -> bool:
         """Accept laws until no candidate pays for itself; False if the time is over before.
 
@@ -306,7 +297,6 @@ class Selection:
             if bits > ENOUGH_BITS
         ]
         heapq.heapify(queue)
-        candidates, keys = list(candidates), {candidate.key for candidate in candidates}
         while queue:
             _, i, n_known, evidence = heapq.heappop(queue)
             if time.thread_time() > deadline:
@@ -314,12 +304,6 @@ class Selection:
             if evidence is not None and n_known == len(self.laws):
                 if self._is_sound(evidence):
                     self.accept(evidence)
-                elif evidence.noise:
-                    for longer in self._extend(evidence):
-                        if longer.key not in keys:
-                            keys.add(longer.key)
-                            candidates.append(longer)
-                            heapq.heappush(queue, (-math.inf, len(candidates) - 1, -1, None))
                 continue
             targets = self.find_free_targets(candidates[i])
             if not targets or bound(candidates[i]) <= ENOUGH_BITS:
@@ -339,25 +323,6 @@ class Selection:
         others = self._find_independent(evidence.target)
         return is_sound(evidence, self.cells, self.known, others)
 
-    def _extend(self, evidence: Evidence) -> list[Candidate]:
-        """Add the column to an equation with noise that tells most about its residuals."""
-        candidate, values = evidence.candidate, self.cells.values
-        kept = find_complete(candidate, self.cells) & ~evidence.broken
-        off = values[:, evidence.target] - predict(candidate, values, evidence.target)
-        best, added = ENOUGH_BITS, None
-        for j in self._find_independent(evidence.target):
-            rows = kept & self.cells.present[:, j] & np.isfinite(off)
-            if j not in self.known and ((j, 1),) not in candidate.terms and rows.sum() > 2:
-                correlation = float(np.corrcoef(off[rows], values[rows, j])[0, 1])
-                bits = measure_dependence(correlation, int(rows.sum()))
-                if bits > best:
-                    best, added = bits, j
-        if added is None or len(candidate.terms) >= LONGEST:
-            return []
-        terms = (*candidate.terms, ((added, 1),))
-        rows = find_complete(Candidate(terms, (1.0,) * len(terms)), self.cells)
-        return fit_terms(terms, values[rows], evidence.is_proportional, self.cells.resolution)
-
     def judge(
         self,
         candidate: Candidate,
@@ -372,7 +337,7 @@ class Selection:
             found = noisy = None
             if is_possible:
                 found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
-            if has_noise if found is None else not is_within_rounding(found, self.cells):
+            if has_noise if found is None else found.rounded and found.broken.any():
                 noisy = judge(
                     candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
                 )
@@ -400,7 +365,7 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     filled = Cells(np.where(blanks, 0.0, values), resolution)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
-        for propose in list_sum_proposers(Draw(filled, rng, deadline)):
+        for propose in list_proposers(Draw(filled, rng, deadline), only_sums=True):
             for candidate in propose():
                 if candidate.degree == 1 and () not in candidate.terms:
                     sums.setdefault(candidate.key, candidate)
@@ -592,5 +557,4 @@ def _select_noisy(
                 candidates, has_noise=has_noise
             ):
                 pass
-        selection.drop_implied()
     return time.thread_time() <= deadline

@@ -24,7 +24,7 @@ from vanishing.laws.candidate import (
     predict,
 )
 from vanishing.laws.cells import Cells, round_normal
-from vanishing.laws.model import ENOUGH_BITS, Code, Evidence, Written, is_within_rounding
+from vanishing.laws.model import ENOUGH_BITS, Code, Evidence, Written
 
 #: Correlation of the residuals of a false law with what it leaves out, which must be seen if there.
 TELLING_CORRELATION = 0.5
@@ -58,9 +58,7 @@ def is_sound(
             return False
     if not evidence.leaves_residuals:
         return True
-    return _leaves_noise(code, written, others) and (
-        bool(evidence.noise) or is_within_rounding(evidence, cells)
-    )
+    return _leaves_noise(code, written, others)
 
 
 def _needs_every_column(code: Code, written: Written) -> bool:
@@ -106,7 +104,7 @@ def _leaves_noise(code: Code, written: Written, others: list[int]) -> bool:
     # In few rows, nothing of that would be seen. Rounding has a known size, so that one factor
     # may be fitted to all of them. More factors, or fewer rows, follow every trend.
     is_unclear = measure_dependence(TELLING_CORRELATION, len(kept)) < ENOUGH_BITS
-    if is_unclear and (written.level or written.n_fitted > 1 or written.broken.any()):
+    if is_unclear and (written.level or written.n_fitted > 1):
         return False
     residuals = code.residuals[kept] / np.hypot(written.noise[kept], code.unit)
     if written.level and not (_is_normal(code, written, kept) and _is_even(code, written)):
