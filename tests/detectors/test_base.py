@@ -147,6 +147,15 @@ def test_few_rows_are_called_anomalous_only_if_the_rate_is_certain(n_rows):
     assert beta.sf(MOST_ANOMALIES, below + 2, n_rows - below - 1) > 0.1
 
 
+@pytest.mark.parametrize("n_rows", [45, 60, 76, 120, 200])
+def test_no_more_rows_are_below_than_the_rate_allows(n_rows):
+    """One in a hundred is a wish, the rate of false alarms a promise."""
+    scores = -np.random.default_rng(n_rows).exponential(size=n_rows)
+    most = most_anomalies(n_rows)
+    offset = quantile_threshold(scores, "auto", most=most)
+    assert np.mean(scores < offset) <= most + 1e-12
+
+
 def test_what_is_lower_than_a_skewed_distribution_is_comes_on_top():
     rng = np.random.default_rng(2)
     normal = -rng.gamma(2.0, size=900)

@@ -162,8 +162,8 @@ def quantile_threshold(
 ) -> float:
     """Choose the threshold by a quantile of the scores: the share ``contamination`` is below it.
 
-    "auto" is the rule of box plots, with at least one sample in a hundred below, and at most a
-    quarter: the share ``most``, and those that are lower than even skewed distributions reach.
+    "auto" is the rule of box plots, with at least one sample in a hundred below, but no more than
+    the share ``most``, and those that are lower than even skewed distributions reach.
     """
     if contamination == "auto":
         shares = [FEWEST_ANOMALIES, 0.25, 0.5, 0.75]
@@ -171,7 +171,7 @@ def quantile_threshold(
         beyond = scores < skewed_fence(lower, median, upper)
         most = min(0.25, most + _least_share(beyond, sample_weight))
         highest = finite_quantiles(scores, [most], sample_weight)[0]
-        return max(lowest, min(lower - 1.5 * (upper - lower), highest))
+        return min(highest, max(lowest, lower - 1.5 * (upper - lower)))
     return finite_quantiles(scores, [contamination], sample_weight)[0]
 
 

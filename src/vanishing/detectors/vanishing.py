@@ -53,10 +53,11 @@ class VanishingDetector(HasIdeal, Detector):
     Without arguments it is a recipe for tables of any size and scale, of which most rows are
     normal. The score adds up the evidence of four witnesses: equations of the standardized columns
     (quadratic ones of all rows against permuted columns, and linear ones of clusters), the same
-    equations of the normal scores of the columns, the values of single columns, and the nearest
-    rows. Each view says -log p, calibrated on rows that it was not fitted to. A row that breaks an
-    equation which holds exactly in nearly all others, such as a sum, or a column that is constant
-    in training, is anomalous whatever the other views say. Tables with more columns than rows, or
+    equations of the normal scores of the columns, the values of single columns, and the density
+    of the rows, by a kernel whose bandwidth is learned. Each view says -log p, calibrated on rows
+    that it was not fitted to. A row that breaks an equation which holds exactly in nearly all
+    others, such as a sum, or a column that is constant in training, is anomalous whatever the other
+    views say. Tables with more columns than rows, or
     with more than 100 columns and few rows, have one view: linear equations in the span of the
     rows, and the distance from that span, under a shrunk covariance. Of more than 20,000 rows,
     20,000 are drawn.
@@ -78,10 +79,11 @@ class VanishingDetector(HasIdeal, Detector):
     contamination : float or "auto", default="auto"
         "auto" leaves a fifth of the rows out of the fit in turn, as far as the table is not so
         large that it makes no difference, and uses the rule of box plots on their scores. It calls
-        at least one in a hundred of them anomalous, and so few that in nine of ten tables at most
-        one in twenty new normal rows is; rows that are lower than scores of normal rows can be,
-        given their quartiles, come on top. A number is the
-        share of the training data that is called anomalous; of new data it may be far more, as
+        at least one in a hundred of them anomalous, but so few that in nine of ten tables at most
+        one in twenty new normal rows is (fewer than 45 rows cannot tell: then in about four of
+        five tables of 30 rows); rows that are lower than scores of normal rows can be,
+        given their quartiles, come on top. A number is the share of the training data that is
+        called anomalous; of new data it may be far more, as
         equations fit the rows that they were found on best. With ``calibration`` it is the
         guaranteed rate of false alarms. Rows that differ by rounding only are on the same side.
     calibration : float or None, default=None
