@@ -22,6 +22,9 @@ SAFETY = 64.0
 #: Relative rounding error of a long sum in double precision: of a million terms, whose errors add
 #: up like a random walk to a thousand times those of a short sum.
 LONG_SUM = 2.0**-40
+#: Relative difference of numbers that are the same to people: nine digits. Few tables have more,
+#: and the ten digits of a time in seconds are told apart.
+SAME_NUMBER = 1e-9
 #: Noise, in units of the spread of what is described, with which an equation says nothing about it.
 UNINFORMATIVE = 0.3
 #: Digits that people write: further ones are rounding errors of what was computed before.

@@ -43,7 +43,7 @@ from vanishing.explain.attribution import Bend, Landscape
 from vanishing.explain.record import BrokenEquation
 from vanishing.explain.view import Component, Deviations, NearestView, OnLines, Through, View
 from vanishing.ideal import VanishingIdeal
-from vanishing.levels import LONG_SUM, OUTLYING
+from vanishing.levels import LONG_SUM, OUTLYING, SAME_NUMBER
 from vanishing.polynomials.evaluation import Complement
 from vanishing.saving import Preprocessor
 from vanishing.transformations import Affine, Composition, Gather, Transformation
@@ -710,10 +710,6 @@ VIEWS = (
 
 # --- Columns that are constant in training, as exact equations ------------------------------------
 
-#: Difference from a constant, relative to its size, that is rounding: few tables have more digits,
-#: and the ten digits of a time in seconds are told apart.
-CONSTANT_DIGITS = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class ConstantColumns:
@@ -724,7 +720,7 @@ class ConstantColumns:
     least: float
 
     def __call__(
-        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = CONSTANT_DIGITS
+        self, X: Array, /, features: IntArray | EllipsisType = ..., same: float = SAME_NUMBER
     ) -> Array:
         """Return what each column adds; relative differences up to ``same`` are rounding."""
         xp = namespace(X)
@@ -747,7 +743,7 @@ class ConstantColumns:
         columns = np.flatnonzero(self.constant)
         distance = (x.take(columns, axis=1) - self.values[columns]).apply("Abs")
         sizes = self._sizes[columns]
-        kept = distance <= max(CONSTANT_DIGITS, graph.rounding) * sizes
+        kept = distance <= max(SAME_NUMBER, graph.rounding) * sizes
         added = (distance + sizes).apply("Log") + (self.least - np.log(sizes))
         # NaN differs from every constant.
         return graph.where(kept, 0.0, added).reduce("Sum", axis=1)
@@ -861,7 +857,7 @@ class Score:
             scores = self.add_up(self.measure(X))
         if self.constants is not None:
             # In single precision the constants themselves are rounded.
-            same = max(CONSTANT_DIGITS, machine_epsilon(X))
+            same = max(SAME_NUMBER, machine_epsilon(X))
             with np.errstate(over="ignore"):
                 broken = self.constants(xp.astype(X, xp.float64), same=same)
             scores = scores + xp.sum(broken, axis=1)

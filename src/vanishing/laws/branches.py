@@ -22,7 +22,6 @@ from scipy.special import rel_entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
-    SAME_NUMBER,
     Candidate,
     Term,
     measure_number,
@@ -34,7 +33,7 @@ from vanishing.laws.conditions import Condition, ConditionCells, Division, list_
 from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
 from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
 from vanishing.laws.selection import Selection, Told
-from vanishing.levels import ROUNDING
+from vanishing.levels import ROUNDING, SAME_NUMBER
 
 
 @dataclass(frozen=True)

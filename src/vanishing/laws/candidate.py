@@ -13,12 +13,11 @@ from functools import lru_cache
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray
-from vanishing.laws.cells import SIGNIFICANT_DIGITS, Cells
+from vanishing.laws.cells import Cells
+from vanishing.levels import SAME_NUMBER, SIGNIFICANT_DIGITS
 
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
 DENOMINATORS = (*range(2, 13), 24, 30, 52, 360, 365)
-#: Relative difference up to which two numbers are the same coefficient.
-SAME_NUMBER = 1e-9
 
 #: A product of powers of columns: ((column, power), ...), empty for the constant. The power 0 is
 #: the logarithm, the limit of (x^p - 1) / p, as in the family of Box and Cox.

@@ -28,9 +28,8 @@ from vanishing.equations.text import (
     last_digits,
     printable,
 )
-from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
-from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME, SAME_NUMBER
 
 #: Share of sound rows that may be called broken: one in 200, so that errors of three standard
 #: deviations are mostly found.
@@ -529,7 +528,7 @@ def tolerate(law: Law, X: FloatArray, units: FloatArray | float = 0.0) -> FloatA
     assert law.resolution is not None
     rounding = np.abs(law.gradients(X)) @ np.maximum(law.resolution, units) / 2
     sizes = np.abs(law.weigh_terms(X)).sum(axis=1)
-    return np.asarray(rounding * (1 + EXACT) + EXACT * sizes + LEAST)
+    return np.asarray(rounding * (1 + SAME_NUMBER) + SAME_NUMBER * sizes + LEAST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -588,7 +587,7 @@ class Model:
         sizes = np.array([np.abs(each).sum(axis=1) for each in terms])
         noise = np.array([self.find_noise(k, X, without) for k in laws])
         # Not a sum of squares, which overflows: a cell of 1e200 would break no law.
-        deviations = np.hypot(np.hypot.reduce(slopes * noise, axis=2), EXACT * sizes)
+        deviations = np.hypot(np.hypot.reduce(slopes * noise, axis=2), SAME_NUMBER * sizes)
         values = np.array([each.sum(axis=1) for each in terms])
         return values, slopes, np.hypot(deviations, LEAST)
 
@@ -638,7 +637,7 @@ class Model:
         for _ in range(20):
             values, slopes, scales = self.measure(laws, changed[None], columns)
             # At least the last digits of usual values: where all terms are zero, there are none.
-            least = EXACT * np.linalg.norm(units * slopes[:, 0, columns], axis=1)
+            least = SAME_NUMBER * np.linalg.norm(units * slopes[:, 0, columns], axis=1)
             scales = np.hypot(scales[:, 0], least)[:, None]
             system, values = units * slopes[:, 0, columns] / scales, values[:, 0] / scales[:, 0]
             if not (np.isfinite(system).all() and np.isfinite(values).all()):
@@ -672,7 +671,11 @@ class Model:
         """Return a number without what floating-point arithmetic adds: 151.54, not 151.5399999."""
         decimals = self.count_decimals(j)
         rounded = value if decimals is None else round(value, decimals)
-        return rounded if abs(rounded - value) <= EXACT * (abs(value) + self.spreads[j]) else value
+        return (
+            rounded
+            if abs(rounded - value) <= SAME_NUMBER * (abs(value) + self.spreads[j])
+            else value
+        )
 
     def make_fix(self, j: int, value: float, fix: float, error: float) -> Fix:
         """Return a fix with the decimals of its column."""
@@ -691,7 +694,7 @@ class Model:
         is_of_other_sign = fix.fix < 0 <= low or high <= 0 < fix.fix
         beyond = max(low - fix.fix, fix.fix - high, 0.0) / reach + is_of_other_sign
         width = min(_find_slips(fix), default=reach)
-        n_values = reach / max(width, EXACT * reach)
+        n_values = reach / max(width, SAME_NUMBER * reach)
         slip = max(n_values / (20 * np.log10(max(n_values, 10.0))), 1.0)
         return float(slip / (1 + np.sqrt(self.n_rows) * beyond) ** 2)
 
@@ -971,7 +974,7 @@ class Checker(Model):
         values, slopes, scales = (each[:, 0] for each in self.measure(linear, zeros))
         # Laws without noise count most.
         scaled = slopes[:, unknown] * self.spreads[unknown] / scales[:, None]
-        inverse = np.linalg.pinv(scaled, rcond=EXACT)
+        inverse = np.linalg.pinv(scaled, rcond=SAME_NUMBER)
         told = np.sum(inverse * scaled.T, axis=1)  # 1 for cells that the laws determine, or less
         inverse = self.spreads[unknown, None] * inverse / scales
         solution = -inverse @ values

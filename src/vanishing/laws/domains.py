@@ -21,7 +21,7 @@ from scipy.special import log_ndtr, ndtr
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
 from vanishing.data.units import Dimension
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import MOST_NAMED, join, plain_symbol, printable
+from vanishing.equations.text import MOST_NAMED, NAME_LENGTH, join, plain_symbol, printable
 from vanishing.laws.check import Fix
 from vanishing.laws.conditions import ConditionCells, measure_cells, write_cells
 from vanishing.laws.derived import DerivedColumn
@@ -39,8 +39,6 @@ Kind = Literal[
 ORDERS = ("order", "order of dates")
 #: Share of a normal variable that is more than one standard deviation below its mean.
 LOWER = float(ndtr(-1.0))
-#: Characters at the end of a text that tell whether texts would differ by chance.
-MOST_CHARACTERS = 32
 
 
 @dataclass(frozen=True)
@@ -512,7 +510,7 @@ def _name_target(law: Law) -> str:
 
 def _measure_key(texts: list[str]) -> float:
     """Return the bits that different texts save: chance would draw each character by its place."""
-    width = min(max(map(len, texts)), MOST_CHARACTERS)
+    width = min(max(map(len, texts)), NAME_LENGTH)
     letters = np.array([text[-width:].rjust(width) for text in texts], dtype=f"U{width}")
     places = letters.view(np.uint32).reshape(len(texts), width)
     log_same = 0.0

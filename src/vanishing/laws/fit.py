@@ -6,13 +6,11 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.search import center, even_weights, find_singular_vectors
-from vanishing.levels import OUTLYING, ROUNDING
+from vanishing.levels import OUTLYING, ROUNDING, SAME_NUMBER
 
 #: Reweightings of the rows, at most, and the change of the deviations, in units of the noise, at
 #: which they end: coefficients change by less than their standard errors.
 REWEIGHTINGS, UNCHANGED = 6, 0.01
-#: Extents below this are rounding errors: the law is exact.
-EXACT = 1e-9
 #: A row weighs at most so many times as much as the median row.
 MOST_WEIGHT = 20.0
 
@@ -145,7 +143,7 @@ def fit_terms(
         noise = robust_spread(deviations, counted)
         sound = np.abs(deviations) <= OUTLYING * max(noise, least_noise)
         weights = counted * sound / steepness**2
-        if (sound == before[1]).all() and noise > EXACT:
+        if (sound == before[1]).all() and noise > SAME_NUMBER:
             # The sign of the coefficients is arbitrary.
             change = np.abs(np.abs(deviations) - np.abs(before[0]))[sound]
             if change.max(initial=0.0) <= UNCHANGED * noise:

@@ -15,17 +15,16 @@ from vanishing.equations.rounding import Adjustable, simple_number
 from vanishing.equations.text import (
     LAW,
     LAW_IN_LATEX,
+    SHOWN_DIGITS,
     Notation,
     Term,
     latex_symbol,
     printable,
 )
 from vanishing.laws.conditions import Condition
-from vanishing.laws.fit import EXACT, Relation, differentiate, evaluate
-from vanishing.levels import OUTLYING, ROUNDING
+from vanishing.laws.fit import Relation, differentiate, evaluate
+from vanishing.levels import OUTLYING, ROUNDING, SAME_NUMBER
 
-#: Digits of the decimal numbers that people write in laws, at most: 9.807, 0.0529.
-MOST_LAW_DIGITS = 4
 #: Share of all numbers that simple ones may stand for by coincidence, the usual level of tests.
 BY_COINCIDENCE = 0.05
 #: Power of two by which coefficients of a law may differ, and be multiplied to become whole.
@@ -172,7 +171,7 @@ class Law:
         For instance ``("662 bits", "exact", "59 rows", "1 breaks it")``. A law without noise is
         "exact" or "rounded". Noise is relative, as ``extent`` is.
         """
-        how = "exact" if self.extent <= EXACT else f"noise {100 * self.extent:.2g} %"
+        how = "exact" if self.extent <= SAME_NUMBER else f"noise {100 * self.extent:.2g} %"
         if self.resolution is not None:
             how = "rounded" if self.resolution.any() else "exact"
         return (
@@ -722,7 +721,7 @@ def _fraction(value: float, error: float) -> Fraction | None:
     if value == 0 or not np.isfinite(value):
         return None
     tolerance = OUTLYING / 2 * error + 1e-12 * abs(value)
-    largest = 10**MOST_LAW_DIGITS
+    largest = 10**SHOWN_DIGITS
     fraction, coincidence = simple_number(value, tolerance)
     # The number 1 is meant wherever 1/2 and 3/2 are not.
     most = 0.5 if abs(fraction) == 1 else BY_COINCIDENCE
@@ -730,7 +729,7 @@ def _fraction(value: float, error: float) -> Fraction | None:
     if is_short and coincidence <= most:
         return fraction
     exponent = int(np.floor(np.log10(abs(value))))
-    for n_digits in range(1, MOST_LAW_DIGITS + 1):
+    for n_digits in range(1, SHOWN_DIGITS + 1):
         unit = Fraction(10) ** (exponent + 1 - n_digits)
         rounded = round(value / unit) * unit
         if abs(float(rounded) - value) <= tolerance:

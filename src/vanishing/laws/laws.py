@@ -34,7 +34,7 @@ from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import join_rows
 from vanishing.laws.domains import Domain, DomainCells, find_broken, find_domains, write_domains
-from vanishing.laws.fit import EXACT, robust_spread
+from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
@@ -43,7 +43,7 @@ from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
 from vanishing.laws.table import frame_like, read_labels, refuse_sizes, take_table, whole_columns
 from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
-from vanishing.levels import OUTLYING, ROUNDING, SAME
+from vanishing.levels import OUTLYING, ROUNDING, SAME, SAME_NUMBER
 
 #: Rows below which nothing is a law: four points lie on some short curve.
 FEWEST_EXACT_ROWS = 5
@@ -439,7 +439,7 @@ class Laws(Equations):
     def _noise_text(self) -> str:
         if np.ndim(self.noise):
             return "noise of each column as given"
-        if self.noise < EXACT:
+        if self.noise < SAME_NUMBER:
             return "exact"
         whole = "the values" if self.proportional else "a column's spread"
         return f"noise {100 * self.noise:.2g} % of {whole}"

@@ -25,7 +25,6 @@ from scipy.special import betaln, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
-    SAME_NUMBER,
     Candidate,
     count_dimensions,
     find_complete,
@@ -34,7 +33,7 @@ from vanishing.laws.candidate import (
     solve,
 )
 from vanishing.laws.cells import Cells, round_normal
-from vanishing.levels import CHANCE, ROUNDING, UNINFORMATIVE
+from vanishing.levels import CHANCE, ROUNDING, SAME_NUMBER, UNINFORMATIVE
 
 #: Bits that an equation needs to be a law.
 ENOUGH_BITS = -math.log2(CHANCE)

@@ -42,7 +42,7 @@ MOST_FITTED, MOST_JUDGED, OF_EACH = 40, 12, 2
 #: Supports that are looked at for one size, which takes about a second.
 MOST_SUPPORTS = 1.2e7
 #: Rows that equations are fitted to at first.
-FIRST_ROWS = 300
+SCREENED_ROWS = 300
 #: Terms of the longest law of which all supports are tried.
 LONGEST = HIGHEST_DEGREE
 #: Sizes of supports, one after the other; the last is that of all longer ones.
@@ -101,7 +101,7 @@ class NoisyProposer:
         for terms, is_proportional in self._find_terms(size):
             if time.thread_time() > self.deadline:
                 break
-            score, _ = self._fit(terms, is_proportional, FIRST_ROWS)
+            score, _ = self._fit(terms, is_proportional, SCREENED_ROWS)
             if score > fitted.get(terms, 0.0):
                 fitted[terms] = score
         best = sorted(fitted, key=lambda terms: -fitted[terms])

@@ -15,13 +15,12 @@ from scipy.optimize import linprog
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
     DENOMINATORS,
-    SAME_NUMBER,
     Candidate,
     Term,
     measure_number,
 )
 from vanishing.laws.cells import Cells
-from vanishing.levels import BLOCK, ROUNDING, UNINFORMATIVE
+from vanishing.levels import BLOCK, ROUNDING, SAME_NUMBER, UNINFORMATIVE
 
 #: Rows that most proposers look at. Chance rarely keeps an equation in so many.
 SOME_ROWS = 40

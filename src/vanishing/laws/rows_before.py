@@ -19,7 +19,6 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
-    SAME_NUMBER,
     Candidate,
     Term,
     measure_number,
@@ -39,7 +38,7 @@ from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
 from vanishing.laws.propose import MOST, tidy
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
-from vanishing.levels import BLOCK
+from vanishing.levels import BLOCK, SAME_NUMBER
 
 #: Rows that are asked whether a derived column is worth a judgment; most of them must agree. An
 #: eighth of them is asked first.

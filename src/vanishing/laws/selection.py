@@ -14,7 +14,6 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.data.units import Dimension
 from vanishing.laws.candidate import (
-    SAME_NUMBER,
     Candidate,
     measure_length,
     measure_structure,
@@ -31,6 +30,7 @@ from vanishing.laws.propose import (
     tidy,
 )
 from vanishing.laws.soundness import is_sound
+from vanishing.levels import SAME_NUMBER
 
 #: Rows that laws are looked for in. Further ones hardly change which equations are laws.
 MOST_ROWS = 1000

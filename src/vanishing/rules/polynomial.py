@@ -19,9 +19,9 @@ from vanishing.laws.derived import (
     read_step,
     write_step,
 )
-from vanishing.laws.fit import EXACT
 from vanishing.laws.law import Law
 from vanishing.laws.search import MOST_TERMS
+from vanishing.levels import SAME_NUMBER
 from vanishing.rules.expression import (
     MOST_LEVELS,
     And,
@@ -299,14 +299,14 @@ def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> 
     ``units`` are the last digits of the letters.
     """
     parts = [
-        _times(unit / 2 * (1 + EXACT), list(_differentiate(terms, letter)))
+        _times(unit / 2 * (1 + SAME_NUMBER), list(_differentiate(terms, letter)))
         for letter, unit in units.items()
         if unit
     ]
     constant = sum((each.value for each in parts if isinstance(each, Number)), float(LEAST))
     parts = [each for each in parts if not isinstance(each, Number)]
     sizes = make_sum(_size(terms))
-    tolerance = make_sum([Product((Number(EXACT), sizes)), *parts, Number(constant)])
+    tolerance = make_sum([Product((Number(SAME_NUMBER), sizes)), *parts, Number(constant)])
     found = Comparison("<=", Function("abs", (_sum(terms),)), tolerance)
     is_linear = all(sum(power for _, power in term.powers) <= 1 for term in terms)
     # Products that overflow say nothing, and such a row is broken.
@@ -326,7 +326,7 @@ def bound_noise(
         Product((variance, Power(_sum(list(_differentiate(terms, letter))), two)))
         for letter, variance in variances.items()
     ]
-    squares.append(Power(Product((Number(EXACT), sizes)), two))
+    squares.append(Power(Product((Number(SAME_NUMBER), sizes)), two))
     squares.append(Number(float(LEAST) ** 2))
     tolerance = Product((Number(threshold), Power(make_sum(squares), Number(0.5))))
     found = Comparison("<=", Function("abs", (_sum(terms),)), tolerance)
@@ -348,7 +348,7 @@ def _bound_comparison(rule: Comparison, tolerance: float) -> Condition:
     sizes = [size for side in (rule.left, rule.right) if (size := _measure(side)) is not None]
     if rule.operator in ("<", ">") or not (sizes or tolerance):
         return rule
-    parts: list[Expression] = [Product((Number(EXACT), make_sum(sizes)))] if sizes else []
+    parts: list[Expression] = [Product((Number(SAME_NUMBER), make_sum(sizes)))] if sizes else []
     slack = make_sum(parts + [Number(tolerance)] * bool(tolerance))
     if rule.operator in ("==", "!="):
         operator = "<=" if rule.operator == "==" else ">"
