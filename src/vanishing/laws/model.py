@@ -236,7 +236,7 @@ class Code:
 
         The target is rounded, and then the others, the finest first: quantities and rates may have
         few digits, or none, and be exact all the same. Each number is off by half a unit at most,
-        and several never are at once: whole numbers with y = x + 2.0 are so when they are rounded.
+        and several never are at once: if y = x + 2, this holds after both are rounded to units.
         """
         rounded: tuple[int, ...] = (self.target,)
         squares, slack = self.rounding**2, 32 * self.rounding

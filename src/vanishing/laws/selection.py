@@ -342,7 +342,7 @@ class Selection:
                     candidate, self.cells, self.known, [target], has_noise=True, excluded=excluded
                 )
             # If noise explains it better than rounding, it is a law of the search that comes later.
-            if noisy is not None and (found is None or found.bits < noisy.bits):
+            if noisy is not None and (found is None or found.bits + ENOUGH_BITS < noisy.bits):
                 found = noisy if has_noise else None
             if found is not None and (best is None or found.bits > best.bits - SAME_NUMBER):
                 best = found
