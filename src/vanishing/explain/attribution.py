@@ -402,7 +402,8 @@ DAMPING_ROUNDS = 4
 def find_counterfactual(landscape: Landscape, sample: FloatArray) -> FloatArray:
     """Return x₀ for one sample; the sample itself if its score is usual.
 
-    Where no such point is found, the best one on the way is returned.
+    Views may draw to points that are not usual for all of them together. From there the way goes on
+    straight to the center. Where this is not usual either, the best point is returned.
     """
     start = sample.copy()
     # Terms of single features are removed one by one.
@@ -413,7 +414,10 @@ def find_counterfactual(landscape: Landscape, sample: FloatArray) -> FloatArray:
         start, score = change_single_features(landscape, start, score)
     if score <= landscape.usual or not landscape.views:
         return start
-    return Way(landscape, start).end()
+    end = Way(landscape, start).end()
+    ahead = np.linspace(end, landscape.center, len(VALUES))
+    is_usual = landscape.score(ahead) <= landscape.usual
+    return np.asarray(ahead[np.argmax(is_usual)])  # the first, which is the end where none is
 
 
 class Way:
