@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Candidate:
     terms: tuple[Term, ...]
     coefficients: tuple[float, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[int, ...]:
         """The columns that it speaks about, in order."""
         return tuple(sorted({j for term in self.terms for j, _ in term}))

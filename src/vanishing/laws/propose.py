@@ -79,8 +79,13 @@ class Draw:
         spreads = self.cells.spreads[targets] * np.abs(slope)
         told = rounding <= UNINFORMATIVE * math.sqrt(12 * n_terms) * spreads
         kept = off <= 64 * ROUNDING * size + np.where(told, rounding / 2, 0.0)
-        n_known = np.isfinite(off).sum(axis=0)
-        n_kept = kept.sum(axis=0)
+        return self.weigh(kept, np.isfinite(off), targets, n_terms)
+
+    def weigh(
+        self, kept: BoolArray, known: BoolArray, targets: IntArray, n_terms: int
+    ) -> FloatArray:
+        """Return about the bits of equations that some of the rows keep, of those that are known."""
+        n_known, n_kept = known.sum(axis=0), kept.sum(axis=0)
         share = (n_known - n_kept) / np.maximum(n_known, 1)
         cost = -np.log2(np.maximum(share, 1 / (len(self.cells.values) + 2)))
         gain = np.sum(kept * self.worth[:, targets], axis=0)
@@ -523,8 +528,14 @@ class Sums:
         vectors, most = vectors[places, 1], rounding[places, 1, None]
         off = np.abs(np.einsum("irj,ij->ir", values, vectors))
         most = most + 64 * ROUNDING * np.einsum("irj,ij->ir", np.abs(values), np.abs(vectors))
-        near = (off <= 4 * most) & complete
-        keep = near.sum(axis=1) >= MOST * complete.sum(axis=1)
+        # Rows of zeros repeat each other.
+        told = complete & values[:, :, : chosen.shape[1]].any(axis=2)
+        near = (off <= 4 * most) & told
+        gains = [
+            self.draw.weigh(near.T, told.T, targets, values.shape[2])
+            for targets in chosen[places].T
+        ]
+        keep = np.max(gains, axis=0) > 0
         yield from zip(places[keep].tolist(), vectors[keep], strict=True)
 
     def _take_complete(
@@ -603,11 +614,15 @@ class Sums:
             rounding = np.abs(found) @ units / 2
             return np.abs(values @ found), rounding + 64 * ROUNDING * np.abs(values) @ np.abs(found)
 
+        before: BoolArray | None = None
         for _ in range(4):
             off, most = measure(coefficients)
-            near = off <= np.maximum(most, np.quantile(off, MOST))
+            near = off <= np.maximum(most, _find_most(off))
             if near.sum() <= len(coefficients):
                 return
+            if before is not None and np.array_equal(near, before):
+                break
+            before = near
             sizes = np.sqrt(np.mean(values[near] ** 2, axis=0))
             sizes[sizes == 0] = 1.0
             # Regression of the column whose rounding matters most: the others are nearly exact.
@@ -618,7 +633,7 @@ class Sums:
             coefficients = np.insert(fitted, target, 1.0) / sizes
         off, most = measure(coefficients)
         sizes = np.abs(values * coefficients).max(axis=0)
-        noise = float(np.quantile(off, MOST))
+        noise = _find_most(off)
         if np.mean(off <= 4 * most) < MOST or (sizes <= 8 * noise).any():
             return
         for unit in range(len(columns)):
@@ -630,6 +645,12 @@ class Sums:
         exact = [tidy(value, 0.0) for value in (coefficients / coefficients[0]).tolist()]
         constant = exact.pop() if has_constant else 0.0
         yield linear(columns.tolist(), exact, constant)
+
+
+def _find_most(off: FloatArray) -> float:
+    """Return what most residuals are not larger than; a quantile with interpolation is slow."""
+    place = math.ceil(MOST * (len(off) - 1))
+    return float(np.partition(off, place)[place])
 
 
 def _split(places: IntArray, values: FloatArray) -> list[IntArray]:

@@ -383,6 +383,8 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
                     completed = np.where(blanks, 0.0, values)
                     completed[:, target] = values[:, target]
                     beside[target] = Cells(completed, resolution)
+                if bound_bits(candidate, beside[target], {}) <= ENOUGH_BITS:
+                    continue
                 with_zeros = judge(candidate, beside[target], {}, [target])
                 if with_zeros is None:
                     continue
