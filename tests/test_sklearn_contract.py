@@ -127,6 +127,7 @@ def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
 # The checks fit frames and transform arrays, or the other way round, of which scikit-learn warns.
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names:UserWarning")
 @pytest.mark.parametrize(
