@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from safetensors import safe_open
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
@@ -836,3 +837,16 @@ def test_the_same_model_makes_the_same_file(tmp_path):
         ideal.save(tmp_path / "m.safetensors")
         contents.add((tmp_path / "m.safetensors").read_bytes())
     assert len(contents) == 1
+
+
+@pytest.mark.parametrize("kind", [VanishingIdeal, ClassVanishingFeatures, VanishingDetector])
+def test_requests_of_metadata_are_left_out(kind, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[:, 1] = X[:, 0] ** 2
+    labels = [np.arange(60) % 2] if kind is ClassVanishingFeatures else []
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = kind().set_fit_request(sample_weight=True).fit(X, *labels)
+        model.save(tmp_path / "model")
+        loaded = vanishing.load(tmp_path / "model")
+    output = "score_samples" if kind is VanishingDetector else "transform"
+    np.testing.assert_array_equal(getattr(loaded, output)(X), getattr(model, output)(X))

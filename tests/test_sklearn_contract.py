@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from vanishing import (
     TransformationDetector,
     VanishingDetector,
     VanishingIdeal,
+    vca,
 )
 from vanishing.algebra import hilbert_function, minimal_generators
 from vanishing.construction.border import Oavi
@@ -125,6 +127,7 @@ def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
 # The checks fit frames and transform arrays, or the other way round, of which scikit-learn warns.
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names:UserWarning")
 @pytest.mark.parametrize(
@@ -630,3 +633,31 @@ def test_few_rows_are_warned_of_however_few(n_rows):
     X = np.random.default_rng(0).standard_normal((n_rows, 12))
     with pytest.warns(InterpolationWarning, match=f"X has only {n_rows} rows"):
         VanishingIdeal(tol=0.1).fit(X)
+
+
+@pytest.mark.parametrize(("n_rows", "warns"), [(20, True), (21, False)])
+def test_rows_that_lower_degrees_use_up_are_counted(n_rows, warns):
+    """15 products, 5 variables and the constant fit any 20 rows; 21 rows leave no equation."""
+    X = np.random.default_rng(0).standard_normal((n_rows, 5))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ideal = VanishingIdeal(tol=1e-6).fit(X)
+    assert bool(ideal.basis_.count()) == warns
+    assert [each.category for each in caught] == [InterpolationWarning] * warns
+    assert all("15 products beside 6 polynomials" in str(each.message) for each in caught)
+
+
+def test_warnings_of_vca_point_at_its_caller():
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    for call in (lambda: vca(X), lambda: VanishingIdeal().fit(X)):
+        with pytest.warns(InterpolationWarning) as caught:
+            call()
+        assert {each.filename for each in caught} == {__file__}
+
+
+def test_without_a_difference_no_tolerance_is_recommended():
+    """Larger on X than on the contrast: a tolerance of 1 or more gives nothing worth having."""
+    rng = np.random.default_rng(0)
+    X, Y = 2 * rng.standard_normal((200, 2)), rng.standard_normal((300, 2))
+    assert "choose another contrast" in str(vca(X, Y))
+    assert "tol=" not in str(vca(X, Y)).split(": ", 1)[1].replace("tol=0.1", "")

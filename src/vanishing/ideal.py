@@ -144,6 +144,11 @@ def describe_nothing(ideal: "VanishingIdeal") -> str:
     smallest = find_smallest_extent(ideal)
     if 0 < smallest < np.inf:
         larger = suggest_tolerance(smallest)
+        if larger >= 1 and ideal.needs_contrast:
+            return (
+                f"{said}: the smallest extent is {smallest:.3g}, so that nothing is much smaller "
+                "on X than on the contrast; choose another contrast, or a larger max_degree"
+            )
         return (
             f"{said}: the smallest extent is {smallest:.3g}; tol={larger:g} gives the first "
             "equation, as may a larger max_degree"
@@ -304,15 +309,22 @@ def list_interpolation(found: Construction, points: SampleSource) -> Iterator[Us
     """Yield whether there are so few rows that equations hold within the tolerance on any data."""
     # A large weight does not turn one row into several.
     n_rows = points.n_weighted if points.weighted else found.n_rows
-    step = next((step for step in found.trace if step.vanishing and step.rank >= n_rows), None)
-    if step is None:
+    # Values on n rows have n dimensions, of which the nonvanishing polynomials take some.
+    n_lower = 1
+    for step in found.trace:
+        if step.vanishing and n_lower + step.rank > n_rows:
+            break
+        n_lower += step.nonvanishing
+    else:
         return
+    beside = f" beside {n_lower} polynomials of lower degree" if step.rank < n_rows else ""
+    rows = "1 row" if n_rows == 1 else f"{n_rows:g} rows"
     stopped = ""
     if found.stop_reason == "interpolated":
         stopped = f"the fit stopped at degree {len(found.trace)} for that reason; "
     yield InterpolationWarning(
-        f"at degree {step.degree} equations are sought among {step.candidates} products, but X has "
-        f"only {n_rows:g} rows: some are found for any data, and they may not hold on other rows; "
+        f"at degree {step.degree} equations are sought among {step.candidates} products{beside}, "
+        f"but X has only {rows}: some are found for any data, and they may not hold on other rows; "
         f"{stopped}fit more rows, reduce the number of features (for instance by PCA), lower "
         "max_degree, or set tol=0 if the points are exact"
     )
@@ -1070,7 +1082,8 @@ def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) 
     """
     normalization = "vca" if Y is None else "contrastive"
     ideal = VanishingIdeal(max_degree=max_degree, tol=tol, normalization=normalization)
-    return ideal.fit(X, contrast=Y)
+    # As in fit, so that warnings point at the caller.
+    return ideal._fit(X, Y, None, part=False)  # noqa: SLF001
 
 
 # --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------

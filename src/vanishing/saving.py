@@ -291,6 +291,8 @@ ADDED: Mapping[str, Any] = {
         Literal["transform"], Literal["default", "pandas", "polars"] | None
     ],
 }
+#: What pipelines and searches pass to ``fit``: files hold fitted models, which need none of it.
+LEFT_OUT = frozenset({"_metadata_request"})
 #: Parameters of pipelines, which scikit-learn itself checks when they are used.
 PIPELINE: Mapping[str, Any] = {
     "steps": list[
@@ -531,7 +533,7 @@ class Encoder:
             types, _, required = get_fitted(kind)
             state = {name: present[name] for name in types if name in required or name in present}
             _check_types(state, types, path)
-            unknown = present.keys() - parameters.keys() - state.keys()
+            unknown = present.keys() - parameters.keys() - state.keys() - LEFT_OUT
             # Scikit-learn keeps notes to itself; ours are all needed.
             if unknown and is_own(estimator, OUR_ESTIMATORS):
                 raise ModelFileError(

@@ -89,6 +89,7 @@ def test_hundred_linear_relations_of_the_paper():
     assert counts(exact) == [(100, 5)]
 
 
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")  # of twelve points
 @known
 @every_normalization
 def test_gap_finds_the_split_under_noise(known, normalization):

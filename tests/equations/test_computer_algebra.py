@@ -201,3 +201,11 @@ def test_what_is_refused():
     moved = exact + Fraction(1, 7)
     with pytest.raises(ValueError, match="no certificate"):
         to_computer_algebra(ideal, "sage", points=moved)
+
+
+@pytest.mark.parametrize("system", ["cocoa", "oscar", "singular"])
+def test_decimals_are_written_as_they_are_shown(system):
+    x, y = sympy.symbols("x y")
+    text = to_computer_algebra([0.1 * x + 1.7 * y - 0.3], system).split("\n", 2)[-1]
+    expected = ("x + 17*y - 3",) if system != "singular" else ("0.1*x + 1.7*y - 0.3",)
+    assert any(each in text for each in expected), text

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
-from tests.equations.test_tidy import degree_of, true_equations
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.equations.test_tidy import (
+    cells_of_digits,
+    degree_of,
+    extent_of,
+    points_of,
+    true_equations,
+)
 from tests.support.cases import NORMALIZATIONS, fit
 
 from vanishing import VanishingIdeal, vca
@@ -43,8 +51,47 @@ def test_every_normalization_prints_its_extents(normalization):
     ideal = fit(X, normalization, max_degree=2, tol=0.05)
     texts, extents, note = printed(ideal)
     assert texts == ["4*x0^2 + 36*x1^2 - 9"]
-    assert extents == [float(f"{ideal.extents_[0]:.2g}")]
+    assert extents == pytest.approx(ideal.extents_, rel=0.05)  # of the rounded equation
     assert not note
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["points", "twisted-cubic", "viviani"]))
+@example(2, "twisted-cubic")
+@example(9, "viviani")
+@example(5, "points")
+@example(12, "points")
+def test_extents_are_those_of_what_is_printed(seed, name):
+    """Multiples of lower equations leave nothing but noise of some: these are not printed."""
+    X, n_true = points_of(name, seed)
+    ideal = VanishingIdeal(max_degree=3, tol=0.005).fit(X)
+    texts, extents, _ = printed(ideal)
+    assert len(texts) >= n_true
+    symbols = sympy.symbols("x0 x1 x2")
+    found = [sympy.Poly(sympy.sympify(text.replace("^", "**")), *symbols) for text in texts]
+    true = [extent_of(*terms_of(each), X) for each in found]
+    np.testing.assert_allclose(extents, true, rtol=0.3)
+    assert max(true) <= 0.005
+
+
+def terms_of(polynomial):
+    exponents, coefficients = zip(*polynomial.terms(), strict=True)
+    return np.array(exponents), np.array(coefficients, dtype=float)
+
+
+@pytest.mark.parametrize("digit", [0, 3, 8])
+@pytest.mark.parametrize("tol", [0.1, 0.3])
+def test_extents_with_a_contrast_are_ratios(digit, tol):
+    X, Y = cells_of_digits(digit)
+    ideal = vca(X, Y, tol=tol)
+    texts, extents, _ = printed(ideal)
+    symbols = sympy.symbols([f"x{k}" for k in range(8)])
+    n_compared = 0
+    for text, extent in zip(texts, extents, strict=True):
+        if "more terms" not in text:
+            found = sympy.Poly(sympy.sympify(text.replace("^", "**")), *symbols)
+            assert extent_of(*terms_of(found), X, Y) == pytest.approx(extent, rel=0.15)
+            n_compared += 1
+    assert n_compared
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.01])

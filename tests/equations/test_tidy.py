@@ -4,15 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.support.cases import NORMALIZATIONS, fit, tensor
 from tests.support.paths import ROOT
 
-from vanishing import VanishingIdeal
+from vanishing import VanishingIdeal, vca
 from vanishing.data.whole_tables import read_table
 from vanishing.datasets import describe_variety, make_variety, varieties
 from vanishing.equations import TidyEquation, tidy
@@ -38,6 +39,37 @@ def fitted(name, *, noise=NOISE, n_samples=200, seed=0, max_degree=None, **param
 
 def rms(values):
     return float(np.sqrt(np.mean(np.square(values))))
+
+
+def points_of(name, seed):
+    """Noisy points on a curve, or on x² = y, x³ = z with tails; and the number of equations."""
+    if name != "points":
+        count = {"twisted-cubic": 3, "viviani": 2}[name]
+        return make_variety(name, 200, noise=NOISE, random_state=seed), count
+    rng = np.random.default_rng(seed)
+    s = 0.7 * rng.normal(size=200)
+    return np.column_stack([s, s**2, s**3]) + NOISE * rng.normal(size=(200, 3)), 3
+
+
+def cells_of_digits(digit):
+    """Eight cells of the images of a digit, and those of all others."""
+    images, digits = load_digits(return_X_y=True)
+    cells = images.reshape(-1, 4, 2, 2, 4).mean(axis=(2, 4)).reshape(-1, 8) / 16
+    return cells[:900][digits[:900] == digit], cells[:900][digits[:900] != digit]
+
+
+def extent_of(exponents, coefficients, X, contrast=None):
+    """The extent of a polynomial, by its gradients or on a contrast."""
+
+    def values(powers, points):
+        return np.prod(points[:, None, :] ** np.maximum(powers, 0), axis=2)
+
+    on_points = rms(values(exponents, X) @ coefficients)
+    if contrast is not None:
+        return on_points / rms(values(exponents, contrast) @ coefficients)
+    units = np.eye(X.shape[1], dtype=int)
+    slopes = [values(exponents - e, X) @ (coefficients * (exponents @ e)) for e in units]
+    return on_points / np.linalg.norm([rms(each) for each in slopes])
 
 
 def true_equations(name):
@@ -101,6 +133,34 @@ def test_most_noisy_equations_are_exactly_right():
             == truth
         )
     assert n_right == len(names)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["points", "twisted-cubic", "viviani"]))
+@example(2, "twisted-cubic")
+@example(15, "twisted-cubic")
+@example(2, "points")
+@example(10, "points")
+def test_equations_hold_within_the_tolerance_and_the_true_ones_are_there(seed, name):
+    """Multiples of lower equations leave nothing but noise of some: these are no equations."""
+    X, n_true = points_of(name, seed)
+    found = tidy(VanishingIdeal(max_degree=3, tol=0.005).fit(X), X)
+    assert len([each for each in found if each.degree == 2]) == n_true
+    for each in found:
+        assert extent_of(each.exponents, np.array(each.coefficients, dtype=float), X) <= 0.005
+        assert each.extent == pytest.approx(rms(each.evaluate(X)))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("digit", [0, 3, 8])
+def test_a_contrast_tells_which_terms_count(digit, is_known):
+    X, Y = cells_of_digits(digit)
+    for tol in (0.05, 0.1, 0.3):
+        ideal = vca(X, Y, tol=tol)
+        found = tidy(ideal, X, contrast=Y if is_known else None)
+        assert found
+        for each in found:
+            coefficients = np.array(each.coefficients, dtype=float)
+            assert extent_of(each.exponents, coefficients, X, Y) <= 1.05 * tol
 
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)

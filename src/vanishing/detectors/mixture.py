@@ -188,22 +188,24 @@ def are_trusted(components: list[Component], n_rows: int) -> bool:
 class NothingVanishesError(ValueError):
     """No polynomial is below the tolerance; ``smallest`` is the smallest extent there is."""
 
-    def __init__(self, smallest: float, tol: float | str) -> None:
-        super().__init__(smallest, tol)  # so that it can be sent between processes
+    def __init__(self, smallest: float, tol: float | str, has_contrast: bool = False) -> None:
+        super().__init__(smallest, tol, has_contrast)  # so that it can be sent between processes
         self.smallest = smallest
         self.tol = tol
+        self.has_contrast = has_contrast
 
     def __str__(self) -> str:
+        other = ", or choose another contrast" if self.has_contrast else ""
         return (
             f"no polynomial vanishes on X: the smallest extent is {self.smallest:.3g}, over "
-            f"tol={self.tol}; raise tol or max_degree of the ideal, or choose another contrast"
+            f"tol={self.tol}; raise tol or max_degree of the ideal{other}"
         )
 
 
 def check_vanishing(ideal: VanishingIdeal) -> None:
     """Raise if nothing vanishes under a fitted ideal."""
     if not ideal.basis_.count():
-        raise NothingVanishesError(find_smallest_extent(ideal), ideal.tol)
+        raise NothingVanishesError(find_smallest_extent(ideal), ideal.tol, ideal.needs_contrast)
 
 
 # --- The ideal of one transformed copy, or of one cluster of it -----------------------------------

@@ -203,7 +203,9 @@ def _sum_of(polynomial: Any) -> Sum:
     powers, coefficients = zip(*polynomial.terms(), strict=True)
     whole = polynomial.domain.is_ZZ
     values = [int(c) if whole else float(c) for c in coefficients]
-    return Sum(np.array(powers, dtype=np.intp), values, ALL_DIGITS)
+    # Decimals as people write them: 0.1 and not 0.10000000000000001.
+    digits = [len(Decimal(repr(value)).normalize().as_tuple().digits) for value in values]
+    return Sum(np.array(powers, dtype=np.intp), values, digits)
 
 
 def _write(found: WrittenIdeal, syntax: Syntax) -> str:

@@ -40,7 +40,7 @@ from vanishing.equations.text import (
     latex_symbol,
 )
 from vanishing.equations.uncertainty import FittedSample, Sample
-from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME
+from vanishing.levels import BLOCK, CHANCE, OUTLYING, ROUNDING, SAME
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import count, multiples_up_to, normalize_columns
 
@@ -310,11 +310,11 @@ def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Ite
         own = sample.coefficients[:, degrees == degree]
         noise = _noise(sample, own, degree)
         known = _echelon(sample, _multiples(sample, lower, degree), noise, last_first)
-        new = _new(sample, own, known, noise, reduce=reduce)
+        new, is_reduced = _new(sample, own, known, noise, reduce=reduce)
         found = _echelon(sample, new, noise, last_first)
-        if reduce:
+        if is_reduced:
             found.coefficients[known.pivots] = 0.0  # up to rounding errors
-        both = _joined(known, found) if reduce else found
+        both = _joined(known, found) if is_reduced else found
         for coefficients in found.coefficients.T:
             lower.append((degree, coefficients))
             yield Chosen(degree, coefficients, both)
@@ -359,17 +359,36 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
 
 def _new(
     sample: Sample, own: FloatArray, known: EchelonForm, noise: float, *, reduce: bool
-) -> FloatArray:
-    """Return what polynomials have beyond multiples of others, as weighted rows."""
+) -> tuple[FloatArray, bool]:
+    """Return what polynomials have beyond multiples of others, as weighted rows; if without."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
     if not known.pivots.size:
-        return rows
+        return rows, reduce
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
     reduced = reduced_modulo(rows, echelon, known.pivots)
     combinations, singular, spanned = np.linalg.svd(reduced, full_matrices=False)
     beyond = singular > _noticed(noise, SAME)
-    return np.asarray(spanned[beyond] if reduce else combinations.T[beyond] @ rows)
+    mixed, rest = combinations.T[beyond] @ rows, spanned[beyond]
+    if not reduce or not len(rest):
+        return mixed, reduce
+    # Of what is told by the others noise is left, which vanishes for no mixture of the rest.
+    principal = _principal(sample, rest)
+    holds = sample.ratios((principal @ rest).T / weights) <= (1 + UNNOTICED) * sample.limit
+    left_out = (principal[~holds] @ (mixed / singular[beyond, None])).T / weights
+    if np.any(sample.sizes_of(left_out) < 2.0):  # half of a polynomial is more than noise
+        return mixed, False
+    return np.asarray(principal[holds] @ rest), True
+
+
+def _principal(sample: Sample, rows: FloatArray) -> FloatArray:
+    """Return the mixtures of polynomials, of size 1, that VCA would find: one on each row."""
+    coefficients = rows.T / sample.sizes[:, None]
+    _, sizes, directions = np.linalg.svd(sample.measures_of(coefficients), full_matrices=False)
+    known = sizes > SAME * sizes.max(initial=0.0)
+    units = directions[known].T / sizes[known]
+    _, _, principal = np.linalg.svd(sample.values_of(coefficients @ units), full_matrices=False)
+    return np.asarray(principal @ units.T)
 
 
 def _noticed(noise: float, least: float) -> float:
@@ -405,17 +424,42 @@ def simplify(
     single = coordinates.kept_by(np.diag(sample.roundings(fitted, degree)))
     # Terms of this degree or less: they come first.
     own = slice(count(sample.basis.n_features, degree))
-    polynomial = Adjustable(fitted[own], np.hstack([uncertain[own], single[own, own]]))
-    drop_terms(polynomial, sample.sizes[own], drop)
-    simplified = with_fractions(polynomial) if integers and digits is None else None
-    if simplified is None:
-        return with_decimals(polynomial, digits)
+    # As few directions as there are terms: only lengths and angles of the rows matter.
+    directions = np.hstack([uncertain[own], single[own, own]])
+    directions = np.asarray(np.linalg.qr(directions.T, mode="r")).T
+    # Changes that noise does not tell, each by itself, may add up to one that breaks the equation.
+    before, allowed = sample.ratio(fitted), sample.allowed(fitted)
+    while True:
+        simplified = _shortened(fitted[own], directions, sample.sizes[own], drop, digits, integers)
+        after = sample.ratio(np.asarray(simplified.coefficients, dtype=np.float64))
+        if drop is not None or digits is not None or after <= allowed:
+            break
+        change, most = np.sqrt(np.abs(np.square([after, allowed]) - before**2))
+        directions *= min(0.5, most / change)
+        if np.abs(directions).max() <= ROUNDING * np.abs(fitted).max():
+            break
     # People write sums of whole numbers with a positive first term.
     kept = np.flatnonzero(simplified.coefficients)
     degrees = sample.table.exponents[kept].sum(axis=1)
     first = kept[np.argmax(degrees == degrees.max(initial=0))] if kept.size else 0
-    sign = -1 if simplified.coefficients[first] < 0 else 1
+    whole = all(isinstance(c, int) for c in simplified.coefficients)
+    sign = -1 if whole and simplified.coefficients[first] < 0 else 1
     return Simplified(tuple(sign * c for c in simplified.coefficients), sign * simplified.scale)
+
+
+def _shortened(
+    fitted: FloatArray,
+    directions: FloatArray,
+    sizes: FloatArray,
+    drop: float | None,
+    digits: int | None,
+    integers: bool,
+) -> Simplified:
+    """Drop terms and round coefficients, which may move in directions by a standard error."""
+    polynomial = Adjustable(fitted, directions)
+    drop_terms(polynomial, sizes, drop)
+    simplified = with_fractions(polynomial) if integers and digits is None else None
+    return with_decimals(polynomial, digits) if simplified is None else simplified
 
 
 def write_shortest(
@@ -446,6 +490,7 @@ def tidy(
     integers: bool = True,
     mix: bool = True,
     factor: bool = False,
+    contrast: Any = None,
 ) -> list[TidyEquation]:
     """Write the shortest equations of the fitted ideal that the noise of the data allows.
 
@@ -483,6 +528,9 @@ def tidy(
         itself.
     factor : bool
         Whether to write the expression as a product. It takes integers to find one.
+    contrast : array of shape (n_contrast, n_features), optional
+        The contrast of a fit with ``normalization="contrastive"``, before preprocessing. Without it
+        only equations of the same degree are combined, and more terms are left.
 
     Returns
     -------
@@ -519,10 +567,10 @@ def tidy(
             f"{len(basis.blocks)}, more than the {MOST_TIDIED} that can be tidied; pass the "
             "ideal without its preprocessing, or fewer degrees"
         )
-    sample = Sample.of(basis, X)
-    written = write_shortest(
-        sample, choices(sample, mix=mix), drop=drop, digits=digits, integers=integers
-    )
+    sample = Sample.of(basis, X, equations.model, contrast)
+    # Multiples of lower equations may be large on a contrast that is not known.
+    among = choices(sample, mix=mix, reduce=not sample.has_unknown_contrast)
+    written = write_shortest(sample, among, drop=drop, digits=digits, integers=integers)
     found = [_measured(sample, *each, names) for each in written]
     return [each.factored() for each in found] if factor else found
 
@@ -615,15 +663,10 @@ def excerpt(basis: PolynomialBasis, model: Any = None) -> Excerpt:
 
 def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     """Mix the polynomials of each degree to the shortest ones, and drop and round their terms."""
-    sample = FittedSample.of(basis, scale.points)
+    sample = FittedSample.of(basis, scale.points, model)
     # The polynomials of a border basis have leading terms, and are short.
     mix = getattr(model, "order_ideal_", None) is None
-    among = choices(sample, mix=mix)
-    # Multiples of lower equations may be large on a contrast, and would change the size there; on
-    # the data they may be larger than an equation that holds better.
-    loose = any(sample.is_loose(each.coefficients, each.degree) for each in among[0])
-    if mix and (loose or getattr(model, "needs_contrast", False)):
-        among = choices(sample, mix=True, reduce=False)
+    among = choices(sample, mix=mix, reduce=not sample.has_unknown_contrast)
     sums, degrees, extents = [], [], []
     for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_LINES):
         written = np.array(simplified.coefficients, dtype=np.float64)
@@ -634,7 +677,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
         every = Sum(sample.table.exponents[kept], coefficients, digits.tolist())
         sums.append(every.shorten(SHOWN_TERMS))
         degrees.append(degree)
-        extents.append(sample.extent(fitted, degree))
+        extents.append(sample.extent(written))
     n_chosen = max(map(len, among))
     n_more, n_implied = n_chosen - len(sums), basis.count() - n_chosen
     return Excerpt(sums, np.array(degrees), np.array(extents), n_more, n_implied)

@@ -32,7 +32,7 @@ class DataScale:
         n_points = round(1 / CHANCE)  # for sizes that are right to a few percent
         points = np.zeros((n_points, basis.n_features))
         first = basis.blocks[0]
-        rms = _nonvanishing_rms(basis, model)
+        rms = nonvanishing_rms(basis, model)
         values = np.append(first.extents, np.full(first.nonvanishing.shape[1], rms or 0.0))
         directions = np.hstack([first.vanishing, first.nonvanishing])
         drawn = np.random.default_rng(0).normal(size=(n_points, len(values))) * values
@@ -137,7 +137,7 @@ def _solved(directions: FloatArray, values: FloatArray) -> FloatArray:
         return np.asarray(values @ np.linalg.pinv(directions))
 
 
-def _nonvanishing_rms(basis: PolynomialBasis, model: Any) -> float | None:
+def nonvanishing_rms(basis: PolynomialBasis, model: Any) -> float | None:
     """Return the root mean square of F_1 on the data: 1, or less with Euclidean norms."""
     if len(basis.blocks) > 1:
         second = basis.blocks[1]
