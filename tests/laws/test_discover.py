@@ -1080,6 +1080,7 @@ def test_noise_that_is_given_far_too_large():
     laws = discover(X, ["L", "T"], noise=5 * noise)
     assert not len(laws)
     assert any("without it, the noise is estimated" in note for note in laws.notes)
+    assert discover(X, noise=0).notes == ()
 
 
 def test_few_rows_with_noise_get_a_note():

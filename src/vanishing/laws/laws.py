@@ -690,6 +690,7 @@ def _find_laws(
     spreads, ranges = describe_columns(values, table.sample_weight)
     equations: list[Law] = []
     derived: tuple[DerivedColumn, ...] = ()
+    beside: list[FloatArray] = []
     level = float("nan")
     proportional: tuple[str, ...] = ()
     if n_rows < FEWEST_EXACT_ROWS:
@@ -703,6 +704,8 @@ def _find_laws(
         equations, level, proportional = search.run()
         table, noise = search.table, search.noise
         equations, derived = _drop_unused(equations, derivation.columns)
+        pairs = zip(derivation.columns, derivation.values, strict=True)
+        beside = [each for column, each in pairs if column in derived]
         if not equations and n_rows < FEWEST_NOISY_ROWS:
             said = f"{n_rows} rows are too few for a law with noise: at least {FEWEST_NOISY_ROWS}"
             table = table.tell(f"{said} are needed")
@@ -728,11 +731,7 @@ def _find_laws(
         derived=derived,
         proportional_columns=() if is_alike else proportional,
     )
-    every = [*derivation.columns] if equations else []
-    used = [
-        each for each, column in zip(derivation.values, every, strict=False) if column in derived
-    ]
-    return laws.count_broken(np.column_stack([values, *used])) if equations else laws
+    return laws.count_broken(np.column_stack([values, *beside])) if equations else laws
 
 
 def _drop_unused(
@@ -907,8 +906,8 @@ class _Search:
         )
         self.table = self.table.tell(*notes)
         noisy = [law for law in found if law.noise]
-        if given is not None:
-            self._compare_noise(noisy)
+        if given is not None and given.any():
+            self._compare_noise(noisy, has_laws=bool(found or branching))
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
         exact += [law for each in branching for law in self._make_branches(each, cells)]
         # One kind of noise for each column: the one with more bits.
@@ -924,9 +923,11 @@ class _Search:
         names = tuple(name for j, name in enumerate(self.table.shown_names) if j in proportional)
         return laws + exact + measured, level, names
 
-    def _compare_noise(self, noisy: Sequence[Evidence]) -> None:
+    def _compare_noise(self, noisy: Sequence[Evidence], *, has_laws: bool) -> None:
         """Tell how the noise that is found differs from the one that was given."""
         if not noisy:
+            if has_laws:
+                return
             self.table = self.table.tell(
                 f"laws were looked for with 1/{MISJUDGED:g} to {MISJUDGED:g} times the noise that "
                 "was given; without it, the noise is estimated"
