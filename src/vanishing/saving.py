@@ -77,7 +77,8 @@ class Saveable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model into one file, from which ``vanishing.load`` reads it.
 
-        The file is written completely or not at all, and holds neither code nor data.
+        The file is written completely or not at all, and holds no code. What explains scores keeps
+        up to 1,000 rows of the training data in it.
 
         Parameters
         ----------

@@ -35,6 +35,8 @@ def test_texts_that_are_no_units(text):
     [
         ("speed [m/s]", "m/s"), ("power (kW)", "kW"), ("temp °C", "°C"), ("amount, EUR", "EUR"),
         ("share (%)", "%"), ("speed", ""), ("group (b)", ""), ("f(x)", ""), ("", ""),
+        ("I / mA", "mA"), ("R/Ω", "Ω"), ("p_1/kPa", "kPa"), ("v / (m/s)", "m/s"),
+        ("km/h", ""), ("requests/s", ""), ("y/x", ""), ("I / mA / 2", ""),
     ],
 )  # fmt: skip
 def test_units_of_headers(header, unit):

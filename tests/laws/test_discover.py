@@ -984,3 +984,108 @@ def test_a_law_of_a_curve_says_more_than_regression(noise):
     S = rng.uniform(0.2, 12, 300)
     laws = discover(noisy(np.column_stack([S, 2.46 * S / (S + 1.02)]), noise), ["S", "v"])
     assert [terms(law).keys() for law in laws] == [{(1, 0), (0, 1), (1, 1)}]
+
+
+# --- What noise does to constants and rows --------------------------------------------------------
+
+
+def nernst(seed, n_rows=600):
+    """Voltages that are off by as much everywhere, and concentrations by 1 %."""
+    rng = np.random.default_rng(seed)
+    c, T = 10 ** rng.uniform(-4, 0, n_rows), rng.uniform(280, 340, n_rows)
+    E = 0.34 + 4.31e-5 * T * np.log(c) + 0.0005 * rng.normal(size=n_rows)
+    T = T + 0.1 * rng.normal(size=n_rows)
+    return pd.DataFrame({"T": T, "c": c * (1 + 0.01 * rng.normal(size=n_rows)), "E": E})
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_columns_that_range_over_powers_of_ten_have_noise_in_percent(seed):
+    laws = discover(nernst(seed))
+    assert [law.columns for law in laws] == [("T", "c", "E")]
+    assert laws.proportional_columns == ("c",)
+    assert "of the values of c" in laws.summary()
+    # The documentation promises one false alarm in 200 rows.
+    assert laws.check(nernst(seed + 100, 2000)).broken.mean() < 0.01
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.03])
+def test_standard_errors_cover_the_constant(noise):
+    scores = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 5])
+        m, v = rng.uniform(1, 5, (2, 200))
+        X = np.column_stack([m, v, 0.4871 * m * v**2])
+        (law,) = discover(X * (1 + noise * rng.normal(size=X.shape)), ["m", "v", "E"])
+        assert law.columns == ("m", "v", "E")
+        constant = np.abs(law.coefficients)
+        error = law.standard_errors.max()
+        assert error > 0
+        scores.append((constant.max() - 1 / 0.4871) / error)
+    # For 12 scores of a standard normal variable, once in a thousand times it is more.
+    assert np.sqrt(np.mean(np.square(scores))) < 1.6
+    assert abs(np.mean(scores)) < 3.3 / np.sqrt(12)
+
+
+def test_numbers_that_nobody_writes_do_not_replace_a_constant():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, T, V = rng.uniform([[0.5], [250], [5]], [[3], [450], [40]], (3, 120))
+        X = np.column_stack([n * 8.314462618 * T / V, V, n, T])
+        (law,) = discover(X * (1 + 0.004 * rng.normal(size=X.shape)), ["p", "V", "n", "T"])
+        assert law.standard_errors.any(), str(law)
+
+
+def test_a_half_is_still_a_half():
+    texts = []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 1])
+        X = kinetic(200, seed) * (1 + 0.02 * rng.normal(size=(200, 3)))
+        texts += [str(law) for law in discover(X, ["m", "v", "E"])]
+    assert texts.count("2*E = m*v^2") >= 7
+
+
+def test_rows_that_break_a_law_are_counted_alike():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = noisy(coulomb(600), 0.01)
+    X[7, 4] *= 3
+    laws = discover(X)
+    broken = laws.check(X).broken
+    (law,) = laws
+    assert law.n_broken == broken.sum() > 0
+    assert len(law.rows) + law.n_broken == len(X)
+    texts = [text.get_text() for text in laws.plot(X)[0, 0].texts]
+    assert any(f"{law.n_broken} break" in text for text in texts)
+
+
+def pendulum(n_rows=400):
+    rng = np.random.default_rng(0)
+    length = rng.uniform(0.2, 2, n_rows)
+    period = 2 * np.pi * np.sqrt(length / 9.81)
+    noise = np.array([0.002, 0.01])
+    X = np.column_stack([length, period]) + noise * rng.normal(size=(n_rows, 2))
+    return X, noise
+
+
+@pytest.mark.parametrize("factor", [0.6, 0.8, 1.5])
+def test_noise_that_is_given_a_little_wrong(factor):
+    X, noise = pendulum()
+    laws = discover(X, ["L", "T"], noise=factor * noise)
+    assert [law.exponents.tolist() for law in laws] == [[[1, 0], [0, 2]]]
+    assert any("times the one that was given" in note for note in laws.notes)
+    assert laws.noise == pytest.approx(noise, rel=0.15)
+
+
+def test_noise_that_is_given_far_too_large():
+    X, noise = pendulum()
+    laws = discover(X, ["L", "T"], noise=5 * noise)
+    assert not len(laws)
+    assert any("without it, the noise is estimated" in note for note in laws.notes)
+    assert discover(X, noise=0).notes == ()
+
+
+def test_few_rows_with_noise_get_a_note():
+    X = noisy(kinetic(30), 0.01)
+    assert discover(X).notes == (
+        "30 rows are too few for a law with noise: at least 49 are needed",
+    )
+    assert discover(kinetic(30)).notes == ()

@@ -178,3 +178,13 @@ def test_the_order_of_rows_does_not_matter():
     expected = said(discover(frame))
     found = said(discover(frame.sample(frac=1, random_state=0)))
     assert expected & found >= EXPECTED
+
+
+def test_columns_of_which_only_a_rule_speaks_are_in_no_law():
+    rng = np.random.default_rng(0)
+    start = rng.uniform(0, 5, 100)
+    table = pd.DataFrame({"start": start, "end": start + rng.exponential(1, 100)})
+    laws = discover(table)
+    assert not len(laws)
+    assert "start <= end" in [str(each) for each in laws.domains]
+    assert laws.check(table).coverage() == "All 2 columns are in a law or a rule."

@@ -307,3 +307,16 @@ def test_states_of_another_width_are_refused():
             odes.rhs(0.0, state)
     with pytest.raises(ValueError, match="expected rows of 2 columns"):
         odes[0].evaluate(np.ones((3, 3)))
+
+
+def test_equations_are_printed_with_their_errors():
+    rng = np.random.default_rng(1)
+    t = np.linspace(0, 60, 200)
+    runs = [21 + start * np.exp(-t / 18) + 0.2 * rng.normal(size=200) for start in (-20, 20, 55)]
+    found = discover_odes([each[:, None] for each in runs], t, feature_names=["T"])
+    (ode,) = found
+    assert "(" not in str(ode)
+    assert ode.with_errors in str(found)
+    left, right = ode.with_errors.split(" = ")
+    assert left.endswith(")*dT/dt")
+    assert right.endswith(")")

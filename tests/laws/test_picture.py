@@ -211,3 +211,27 @@ def test_a_law_under_a_condition_is_drawn_on_its_rows():
     for law, (upper, _) in zip(laws, laws.plot(frame), strict=True):
         assert len(points_of(upper, MORE)) == 0
         assert len(points_of(upper, LESS)) == (country == law.where.values[0]).sum()
+
+
+def test_titles_are_broken_between_words():
+    rng = np.random.default_rng(0)
+    flow, drop = rng.uniform(1, 30, (2, 200))
+    names = [
+        "Volumetric flow rate of coolant, primary loop [m3/h]",
+        "Temperature difference between inlet and outlet [K]",
+        "Thermal power transferred to secondary circuit [kW]",
+    ]
+    heat = 1.163 * flow * drop * (1 + 0.01 * rng.normal(size=200))
+    table = pd.DataFrame(dict(zip(names, (flow, drop, heat), strict=True)))
+    laws = discover(table)
+    lines = laws.plot(table)[0, 0].get_title(loc="left").split("\n")
+    assert len(lines) > 2
+    assert " ".join(lines) == laws[0].with_errors
+
+
+def test_a_plot_without_a_law_says_so():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 3)), columns=["a", "b", "c"])
+    axes = discover(table).plot(table)
+    assert axes.shape == (0, 2)
+    words = [each.get_text() for each in plt.gcf().findobj(Text)]
+    assert any("there is no law" in each for each in words)

@@ -288,3 +288,26 @@ def test_a_law_under_a_condition_says_the_same_as_a_rule():
     assert expected.broken.sum() == len(rates)
     assert [each.fixes for each in found] == [each.fixes for each in expected]
     assert not rules.check(frame).broken.any()
+
+
+def test_columns_with_noise_in_percent_beside_others():
+    def draw(seed, n_rows):
+        rng = np.random.default_rng(seed)
+        c, T = 10 ** rng.uniform(-4, 0, n_rows), rng.uniform(280, 340, n_rows)
+        E = 0.34 + 4.31e-5 * T * np.log(c) + 0.0005 * rng.normal(size=n_rows)
+        c = c * (1 + 0.01 * rng.normal(size=n_rows))
+        return pd.DataFrame({"T": T + 0.1 * rng.normal(size=n_rows), "c": c, "E": E})
+
+    laws = discover(draw(0, 600))
+    assert laws.proportional_columns == ("c",)
+    found = Rules.from_laws(laws)
+    rules = read_rules(write_rules(found))
+    assert rules == found
+    assert [each.name for each in rules.columns if each.proportional] == ["c"]
+    other = draw(1, 400)
+    other.loc[3, "E"] += 0.01
+    broken, checked = rules.adapt(other).find_broken(rules[0], other)
+    assert checked.all()
+    assert broken[3]
+    assert broken.tolist() == laws.check(other).broken.tolist()
+    assert rules.check(other).broken.tolist() == broken.tolist()

@@ -64,7 +64,14 @@ def _find_base(symbol: str) -> Dimension | None:
 
 
 def read_unit(header: str) -> str:
-    """Return the unit in a header, as in ``power (kW)`` or ``temperature °C``; "" without one."""
+    """Return the unit in a header, "" without one.
+
+    As in ``power (kW)``, ``temperature °C`` or, after the symbol of a quantity, ``I / mA``.
+    """
     tried = re.findall(r"[\[(]([^\[\]]*)[\])]\s*$|,([^,]+)$|\s(°\w|[%€$£])\s*$", header)
+    # Not km/h, which is a unit itself, nor a rate such as requests/s.
+    divided = re.fullmatch(r"\s*([^\W\d_](?:_?\w{1,3})?)\s*/\s*([^/()]+|\([^()]+\))\s*", header)
+    if divided and measure_unit(divided[1]) is None:
+        tried = [(divided[2].removeprefix("(").removesuffix(")"),)]
     texts = (text.strip() for text in (tried[0] if tried else ()))
     return next((text for text in texts if text and measure_unit(text) is not None), "")

@@ -72,9 +72,14 @@ class Candidate:
         return slopes
 
     @property
+    def logs(self) -> frozenset[int]:
+        """The columns that stand as logarithms."""
+        return frozenset(j for term in self.terms for j, power in term if not power)
+
+    @property
     def has_logs(self) -> bool:
         """Whether a term is a logarithm."""
-        return any(not power for term in self.terms for _, power in term)
+        return bool(self.logs)
 
     def is_product(self, sizes: FloatArray) -> bool:
         """Say whether it is a product of linear equations, in columns of some sizes.
@@ -127,7 +132,7 @@ class Candidate:
 def find_complete(candidate: Candidate, cells: Cells) -> BoolArray:
     """Return the rows that have all cells of a candidate, positive ones where it has logarithms."""
     complete = cells.present[:, list(candidate.columns)].all(axis=1)
-    for j in {j for term in candidate.terms for j, power in term if not power}:
+    for j in candidate.logs:
         complete &= np.nan_to_num(cells.values[:, j]) > 0
     return np.asarray(complete)
 

@@ -328,7 +328,9 @@ class Check:
         if not unused:
             count = f"All {n_all} columns are" if n_all > 1 else "The column is"
         nothing = f"; nothing checks {join([printable(name) for name in unused])}" if unused else ""
-        said = [f"{count} in a law{nothing}."]
+        equations = replace(self, laws=[law for law in self.laws if isinstance(law, Law)])
+        rule = " or a rule" if len(equations.in_no_law) > len(unused) else ""
+        said = [f"{count} in a law{rule}{nothing}."]
         if self.gaps:
             n_rows = len(self.incomplete)
             gaps = sorted(self.gaps.items(), key=lambda gap: -len(gap[1]))
@@ -548,7 +550,8 @@ class Model:
     n_rows: int
     learned_units: FloatArray | None
     noise: FloatArray | None
-    proportional: bool
+    #: Whether the noise of each column is in proportion to its values.
+    proportional: BoolArray
     #: Standard deviations by which a sound row may be off a law with noise.
     threshold: float
     #: Places of the laws in the list of the user; the first ``n_laws`` are those of the row itself.
@@ -568,7 +571,7 @@ class Model:
         if law.resolution is not None:  # what is restored is rounded, too
             units = np.maximum(law.resolution, self.coarser)
             return np.broadcast_to(units / np.sqrt(12), X.shape)
-        given = law.extent * (np.abs(X) if self.proportional else self.spreads)
+        given: FloatArray = law.extent * np.where(self.proportional, np.abs(X), self.spreads)
         if self.noise is not None:
             given = self.noise
         noise = np.asarray(np.hypot(np.broadcast_to(given, X.shape), self.units / np.sqrt(12)))

@@ -131,7 +131,7 @@ def join_rows(
     joined = _JoinedChecker(
         laws, repeat(checker.spreads), repeat(checker.ranges), repeat(checker.whole),
         checker.n_rows, repeat(checker.learned_units), repeat(checker.noise),
-        checker.proportional, checker.threshold, numbers, len(checker.laws), rows=rows,
+        repeat(checker.proportional), checker.threshold, numbers, len(checker.laws), rows=rows,
     )  # fmt: skip
     return joined, rows
 

@@ -1,5 +1,6 @@
 """Coefficients of a law whose terms are known, and what its residuals say about it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -108,6 +109,34 @@ def fit_relation(
     slopes = np.zeros(rows.shape)
     slopes[:, columns] = relation.gradients
     return replace(relation, gradients=slopes)
+
+
+def fit_beside(
+    relation: Relation,
+    rows: FloatArray,
+    measure_units: Callable[[FloatArray], FloatArray],
+    row_weights: FloatArray,
+    proportional: bool = False,
+    least_noise: float = ROUNDING,
+) -> Relation:
+    """Fit a relation again, with gradients where its zero set is nearest to the rows.
+
+    Those at the rows have the noise of the rows: where it makes a gradient steeper, the row weighs
+    less, so that coefficients are biased. So have squares of measured values, which are too large.
+    ``measure_units`` returns the noise of rows.
+    """
+    exponents = relation.exponents
+    squares = np.sum(relation.gradients**2, axis=1)
+    off = relation.deviations * np.sqrt(squares) / np.where(squares > 0, squares, np.inf)
+    steps = measure_units(rows) * off[:, None] * relation.gradients
+    near = np.where(relation.sound[:, None], rows - steps, rows)
+    units = measure_units(near)
+    gradients = differentiate(exponents, near, units)
+    off = np.where(units > 0, (rows - near) / np.where(units > 0, units, 1.0), 0.0)
+    values = evaluate(exponents, near) + np.einsum("rj,rjt->rt", off, gradients)
+    return fit_terms(
+        exponents, values, gradients, row_weights, None, relation.sound, proportional, least_noise
+    )
 
 
 def fit_terms(

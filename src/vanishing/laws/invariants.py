@@ -19,7 +19,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.data.source import get_columns, wrap_frame
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
-from vanishing.laws.law import Equations, Law, check_rows
+from vanishing.laws.law import Equations, Law, check_rows, write_with_error
 from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     MOST_ELIMINATED,
@@ -91,6 +91,11 @@ class Invariant(Law):
     def __str__(self) -> str:
         return f"{self.write_terms(range(len(self.coefficients)), 1.0)} = const"
 
+    @property
+    def with_errors(self) -> str:
+        """The equation as text, with standard errors as in ``sides``."""
+        return f"{self.write_terms(range(len(self.coefficients)), 1.0, write_with_error)} = const"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Invariants(Equations):
@@ -154,7 +159,7 @@ class Invariants(Equations):
         -------
         list of str
         """
-        return super().lines() + [f"{law} on all trajectories" for law in self.laws]
+        return super().lines() + [f"{law.with_errors} on all trajectories" for law in self.laws]
 
     def summary(self) -> str:
         """Return one line: how many invariants, and how much noise.

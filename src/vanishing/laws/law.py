@@ -1,5 +1,6 @@
 """One law: a short polynomial equation among the columns of a table, in their units."""
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from math import gcd, lcm
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.rounding import Adjustable, simple_number
@@ -21,9 +23,10 @@ from vanishing.equations.text import (
     latex_symbol,
     printable,
 )
+from vanishing.laws.candidate import measure_number
 from vanishing.laws.conditions import Condition
 from vanishing.laws.fit import Relation, differentiate, evaluate
-from vanishing.levels import OUTLYING, ROUNDING, SAME_NUMBER
+from vanishing.levels import OUTLYING, ROUNDING, SAME_NUMBER, SIGNIFICANT_DIGITS
 
 #: Share of all numbers that simple ones may stand for by coincidence, the usual level of tests.
 BY_COINCIDENCE = 0.05
@@ -354,9 +357,11 @@ class Law:
         rounded = {each: sympy.Float(each, number) for each in expression.atoms(sympy.Float)}
         return expression.xreplace(rounded)
 
-    def write_terms(self, terms: Sequence[int], sign: float) -> str:
+    def write_terms(
+        self, terms: Sequence[int], sign: float, write_number: NumberWriter = write_coefficient
+    ) -> str:
         """Write the sum of some terms, times 1 or -1."""
-        return LAW.write_terms(self._write_terms(terms, sign))
+        return LAW.write_terms(self._write_terms(terms, sign, write_number))
 
     def _write_letters(self, term: int) -> str:
         """Write a term without its coefficient."""
@@ -549,7 +554,7 @@ class Equations:
         -------
         list of str
         """
-        return [str(equation) for equation in self.equations]
+        return [equation.with_errors for equation in self.equations]
 
     def _describe(self, equation: Law) -> str:
         """Say how well an equation holds, for notebooks."""
@@ -716,11 +721,28 @@ def _fraction(value: float, error: float) -> Fraction | None:
 
     Simple are decimal numbers with few digits, and fractions that are not more frequent: between
     two whole numbers lie about q² fractions with denominators up to q, and 10^d decimal numbers. If
-    numbers that simple are so dense that one is near by coincidence, none is returned.
+    numbers that simple are so dense that one is near by coincidence, none is returned. Nor is one
+    that is off by more than tests allow, or takes more bits with the misfit than the digits that
+    the error leaves. The number 1 is none that is written.
     """
     if value == 0 or not np.isfinite(value):
         return None
-    tolerance = OUTLYING / 2 * error + 1e-12 * abs(value)
+    error += 10.0**-SIGNIFICANT_DIGITS * abs(value)
+    fraction = _find_near(value, error)
+    if fraction is None or abs(fraction) == 1:
+        return fraction
+    off = abs(float(fraction) - value) / error
+    if off > ndtri(1 - BY_COINCIDENCE / 2):
+        return None
+    misfit, digits = off**2 / (2 * math.log(2)), 2 + math.log2(max(abs(value) / error, 1.0))
+    written = 2 + 2 * math.log2(abs(fraction.numerator) * fraction.denominator)
+    written = min(written, measure_number(abs(float(fraction))))
+    return fraction if written + misfit <= digits else None
+
+
+def _find_near(value: float, error: float) -> Fraction | None:
+    """Return the simplest number near a coefficient, or None."""
+    tolerance = OUTLYING / 2 * error
     largest = 10**SHOWN_DIGITS
     fraction, coincidence = simple_number(value, tolerance)
     # The number 1 is meant wherever 1/2 and 3/2 are not.

@@ -36,17 +36,20 @@ from vanishing.laws.derived_check import join_rows
 from vanishing.laws.domains import Domain, DomainCells, find_broken, find_domains, write_domains
 from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
-from vanishing.laws.model import ENOUGH_BITS, Evidence
+from vanishing.laws.model import ENOUGH_BITS, MISJUDGED, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
+from vanishing.laws.soundness import TELLING_CORRELATION, measure_dependence
 from vanishing.laws.table import frame_like, read_labels, refuse_sizes, take_table, whole_columns
 from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
 from vanishing.levels import OUTLYING, ROUNDING, SAME, SAME_NUMBER
 
 #: Rows below which nothing is a law: four points lie on some short curve.
 FEWEST_EXACT_ROWS = 5
+#: Rows in which a law with noise can be told from a correlation.
+FEWEST_NOISY_ROWS = math.ceil(ENOUGH_BITS / measure_dependence(TELLING_CORRELATION, 1))
 #: Characters of a line within which evidence stands beside a law, those of a terminal.
 LINE_WIDTH = 80
 
@@ -78,6 +81,8 @@ class Laws(Equations):
         Units of the last digits of the columns, such as 0.01; 0 for numbers that are not rounded.
     proportional : bool
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
+    proportional_columns : tuple of str
+        Columns of which that is so, if it is not so of all.
     zeros : tuple of str
         Columns whose blank cells count as 0.
     derived : tuple of DerivedColumn
@@ -110,6 +115,7 @@ class Laws(Equations):
     domains: tuple[Domain, ...] = field(default=(), kw_only=True)
     column_units: tuple[str, ...] = field(default=(), kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
+    proportional_columns: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __getitem__(self, index: int) -> Law:
         return self.equations[index]
@@ -238,10 +244,30 @@ class Laws(Equations):
         return Checker(
             self.equations, self.spreads[places], self.ranges[:, places], self.whole[places],
             self.n_rows, None if self.units is None else self.units[places],
-            None if given is None else given[places], self.proportional,
+            None if given is None else given[places],
+            np.array([self.proportional or name in self.proportional_columns
+                      for name in self.names])[places],
             choose_threshold(len(self.equations)) if self.threshold is None else self.threshold,
             range(len(self.equations)), len(self.equations),
         )  # fmt: skip
+
+    def count_broken(self, values: FloatArray) -> "Laws":
+        """Return the laws with the rows that keep or break those with noise, as a check counts."""
+        checker = self._checker.read_units(values)
+        lacking = checker.lack(values)
+        with np.errstate(all="ignore"):
+            is_broken = checker.find_broken(checker.scores(values))
+        equations = [
+            law
+            if law.resolution is not None
+            else replace(
+                law,
+                rows=np.flatnonzero(~lacking[:, k] & ~is_broken[:, k]),
+                n_broken=int(is_broken[:, k].sum()),
+            )
+            for k, law in enumerate(self.equations)
+        ]
+        return replace(self, equations=tuple(equations))
 
     def read_digits(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return the units of the last digits of a table, and 0 or those coarser than learned.
@@ -442,6 +468,9 @@ class Laws(Equations):
         if self.noise < SAME_NUMBER:
             return "exact"
         whole = "the values" if self.proportional else "a column's spread"
+        if self.proportional_columns:
+            names = [printable(name) for name in self.proportional_columns]
+            whole += f", or of the values of {join(names)}"
         return f"noise {100 * self.noise:.2g} % of {whole}"
 
     def plot(
@@ -661,7 +690,9 @@ def _find_laws(
     spreads, ranges = describe_columns(values, table.sample_weight)
     equations: list[Law] = []
     derived: tuple[DerivedColumn, ...] = ()
-    level, proportional = float("nan"), False
+    beside: list[FloatArray] = []
+    level = float("nan")
+    proportional: tuple[str, ...] = ()
     if n_rows < FEWEST_EXACT_ROWS:
         said = f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         table = table.tell(said)
@@ -671,10 +702,21 @@ def _find_laws(
             table, spreads, max_degree, noise, random_state, deadline, callback, derivation
         )
         equations, level, proportional = search.run()
-        table = search.table
+        table, noise = search.table, search.noise
         equations, derived = _drop_unused(equations, derivation.columns)
+        pairs = zip(derivation.columns, derivation.values, strict=True)
+        beside = [each for column, each in pairs if column in derived]
+        if not equations and n_rows < FEWEST_NOISY_ROWS:
+            said = f"{n_rows} rows are too few for a law with noise: at least {FEWEST_NOISY_ROWS}"
+            table = table.tell(f"{said} are needed")
     given = noise if noise is not None and np.ndim(noise) else None
-    return Laws(
+    sources = {each.name: each.sources[0] for each in derived}
+    noisy = {
+        sources.get(name, name)
+        for law in equations if law.resolution is None for name in law.columns
+    }  # fmt: skip
+    is_alike = bool(noisy) and noisy.issubset(proportional)
+    laws = Laws(
         tuple(equations),
         level if given is None else np.asarray(given, dtype=float),
         tuple(table.shown_names),
@@ -684,10 +726,12 @@ def _find_laws(
         n_rows,
         tuple(table.sentences()),
         last_digits(np.nan_to_num(values)) if n_rows else None,
-        proportional,
+        is_alike,
         zeros,
         derived=derived,
+        proportional_columns=() if is_alike else proportional,
     )
+    return laws.count_broken(np.column_stack([values, *beside])) if equations else laws
 
 
 def _drop_unused(
@@ -823,8 +867,8 @@ class _Search:
         )
 
     @np.errstate(all="ignore")  # units may be so large that products overflow
-    def run(self) -> tuple[list[Law], float, bool]:
-        """Return the laws, the level of the noise, and whether it is proportional to the values."""
+    def run(self) -> tuple[list[Law], float, tuple[str, ...]]:
+        """Return the laws, the level of the noise, and the columns that have it in proportion."""
         values = self.table.values
         present = np.isfinite(values)
         largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
@@ -862,18 +906,39 @@ class _Search:
         )
         self.table = self.table.tell(*notes)
         noisy = [law for law in found if law.noise]
+        if given is not None and given.any():
+            self._compare_noise(noisy, has_laws=bool(found or branching))
         exact = [self._make_exact(law, cells) for law in found if not law.noise]
         exact += [law for each in branching for law in self._make_branches(each, cells)]
-        # One kind of noise for all: the one with more bits.
-        by_kind = [
-            sum(law.bits for law in noisy if law.is_proportional is kind) for kind in (False, True)
-        ]
-        proportional = by_kind[1] > by_kind[0]
+        # One kind of noise for each column: the one with more bits.
+        more_bits = np.zeros(len(values.T))
+        for law in noisy:
+            for j in law.candidate.columns:
+                more_bits[self.places[j]] += law.bits if j in law.proportional else -law.bits
+        proportional = frozenset(np.flatnonzero(more_bits[self.places] > 0).tolist())
         measured = [self._make_noisy(law, cells, proportional) for law in noisy]
         if not measured:
-            return laws + exact, 0.0 if laws + exact else float("nan"), False
+            return laws + exact, 0.0 if laws + exact else float("nan"), ()
         level = float(np.sqrt(np.mean([law.extent**2 for law in measured])))
-        return laws + exact + measured, level, proportional
+        names = tuple(name for j, name in enumerate(self.table.shown_names) if j in proportional)
+        return laws + exact + measured, level, names
+
+    def _compare_noise(self, noisy: Sequence[Evidence], *, has_laws: bool) -> None:
+        """Tell how the noise that is found differs from the one that was given."""
+        if not noisy:
+            if has_laws:
+                return
+            self.table = self.table.tell(
+                f"laws were looked for with 1/{MISJUDGED:g} to {MISJUDGED:g} times the noise that "
+                "was given; without it, the noise is estimated"
+            )
+            return
+        n_rows = sum(law.n_rows for law in noisy)
+        level = math.sqrt(sum(law.n_rows * law.noise**2 for law in noisy) / n_rows)
+        # Beyond the standard error of a standard deviation.
+        if abs(math.log(level)) > OUTLYING / 2 / math.sqrt(2 * n_rows):
+            self.table = self.table.tell(f"the noise is {level:.2g} times the one that was given")
+            self.noise = np.asarray(self.noise, dtype=float) * level
 
     def _find_gross_errors(self) -> BoolArray:
         """Return cells that are beyond comparison with the rest of their column.
@@ -1000,7 +1065,7 @@ class _Search:
         extent = np.sqrt(np.mean((off[steep] / steepness[steep]) ** 2)) if steep.any() else 0.0
         return replace(law, rows=rows[kept], extent=float(extent), n_broken=int((~kept).sum()))
 
-    def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: bool) -> Law:
+    def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: frozenset[int]) -> Law:
         """Return a law with noise, fitted to all rows."""
         candidate = evidence.candidate
         order, exponents, logs = self._write_terms(candidate)
@@ -1023,7 +1088,8 @@ class _Search:
             return law
         # Many wrong cells: the fit followed them, and says nothing about the law as it was judged.
         values = np.nan_to_num(cells.values[rows])
-        units = np.abs(values) if proportional else self.spreads
+        by_value = np.isin(np.arange(len(self.names)), list(proportional))
+        units = np.where(by_value, np.abs(values), self.spreads)
         deviations = law.values(values) / np.linalg.norm(law.gradients(values) * units, axis=1)
         sound = np.abs(deviations) <= OUTLYING * robust_spread(deviations, np.ones(len(rows)))
         noise = float(np.sqrt(np.mean(deviations[sound] ** 2)))

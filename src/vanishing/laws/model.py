@@ -45,6 +45,8 @@ NOISE_OF_CORRELATIONS = 0.1
 FEWEST_TOLD = 0.25
 #: Relative error up to which a number agrees in all digits that people and programs write.
 EXACT_DIGITS = 1e-11
+#: Factor by which people may be wrong about noise.
+MISJUDGED = 2.0
 #: Quantiles of the residuals that the level of the noise is estimated from: some are wrong cells.
 QUANTILES = (0.3, 0.5, 0.68, 0.9)
 
@@ -57,7 +59,7 @@ class Evidence:
     ``broken`` the rows that are likelier without the law; ``n_rows`` different rows speak for it or
     against it. ``rounded`` are the columns whose rounding is needed to explain the rows, and
     ``n_fitted`` coefficients are not numbers that people write. ``noise`` is the standard deviation
-    of the noise of all columns, relative to their spreads or, if ``is_proportional``, to the
+    of the noise of all columns, relative to their spreads or, of ``proportional`` columns, to the
     values; 0 if the law holds up to rounding.
     """
 
@@ -70,7 +72,7 @@ class Evidence:
     rounded: tuple[int, ...]
     n_fitted: int
     noise: float
-    is_proportional: bool
+    proportional: frozenset[int]
 
     @property
     def leaves_residuals(self) -> bool:
@@ -132,7 +134,7 @@ def judge(
             bits = found.bits - length
             best = Evidence(
                 candidate, bits, target, gains, broken, n_rows, found.rounded, found.n_fitted,
-                found.level, found.is_proportional,
+                found.level, found.proportional,
             )  # fmt: skip
     return best
 
@@ -157,7 +159,7 @@ class Written(NamedTuple):
     share: float
     n_fitted: int = 0
     level: float = 0.0
-    is_proportional: bool = False
+    proportional: frozenset[int] = frozenset()
 
 
 class Code:
@@ -257,6 +259,8 @@ class Code:
         """Write the target with normal noise.
 
         It is that of the target, or of all columns in proportion to their spreads or their values.
+        Or it is in proportion to the values of columns that stand as logarithms, and to the spreads
+        of the others: what ranges over powers of ten is measured in percent.
         """
         # Where the law says that the target is: its own cell must not tell how far off it is.
         predicted = self.values.copy()
@@ -266,15 +270,25 @@ class Code:
             everywhere = self._propagate(slopes, self.cells.spreads)
             by_deviation = self._propagate(slopes, self.cells.deviations)
             by_value = self._propagate(slopes, np.abs(predicted))
-        shapes = [np.full(len(self.rows), self.spread), everywhere, by_deviation, by_value]
+        no_columns: frozenset[int] = frozenset()
+        every = frozenset(self.candidate.columns)
+        shapes = [(np.full(len(self.rows), self.spread), no_columns), (everywhere, no_columns)]
+        shapes += [(by_deviation, no_columns), (by_value, every)]
+        logs = self.candidate.logs
+        if no_columns < logs < every:
+            units = np.broadcast_to(self.cells.deviations, predicted.shape).copy()
+            units[:, list(logs)] = np.abs(predicted[:, list(logs)])
+            with np.errstate(all="ignore"):
+                shapes.append((self._propagate(slopes, units), logs))
         if self.cells.noise is not None:
-            shapes = [self._propagate(slopes, self.cells.noise)]
+            shapes = [(self._propagate(slopes, self.cells.noise), no_columns)]
         self.violated = np.zeros(len(self.rows), dtype=bool)  # by noise, for all one knows
         # A number far from the others is told even by a rough prediction.
         x = self.values[:, self.target]
         reach = np.hypot(self.spread, predicted[:, self.target] - np.median(x))
         best: Written | None = None
-        for shape in shapes:
+        shaped: Written | None = None
+        for shape, proportional in shapes:
             known = ~self.silent & np.isfinite(shape) & (shape > 0)
             if known.sum() <= len(self.candidate.terms):
                 continue
@@ -284,10 +298,16 @@ class Code:
                 written = self._write(likelihood, noise, 1, reach)
                 if written is None or np.mean(~written.quiet) < FEWEST_TOLD:
                     continue
+                written = written._replace(level=level, proportional=proportional)
                 if best is None or written.bits > best.bits:
-                    best = written._replace(level=level, is_proportional=shape is by_value)
+                    best = written
+                # Noise of the target alone does not say what kind of noise the others have.
+                if shape is not shapes[0][0] and (shaped is None or written.bits > shaped.bits):
+                    shaped = written
         if best is None:
             return None
+        if shaped is not None:
+            best = best._replace(proportional=shaped.proportional)
         written = best._replace(bits=best.bits - self._measure_coefficients(best)[0])
         scales = self.cells.scales[self.rows]
         order = np.argsort(x)
@@ -297,13 +317,17 @@ class Code:
         return self._compare(written, NOISE_OF_CORRELATIONS * self._propagate(slopes, scales))
 
     def _estimate_levels(self, scaled: FloatArray) -> set[float]:
-        """Return levels of the noise that may be, by quantiles: some residuals are wrong cells."""
-        if self.cells.noise is not None:
-            return {1.0}
+        """Return levels of the noise that may be, by quantiles: some residuals are wrong cells.
+
+        Of noise that is given, the level is 1 or near it.
+        """
         ordered = np.sort(scaled)
-        return {
+        found = {
             float(ordered[int(q * len(ordered))]) / float(ndtri((1 + q) / 2)) for q in QUANTILES
         }
+        if self.cells.noise is None:
+            return found
+        return {1.0} | {level for level in found if 1 / MISJUDGED <= level <= MISJUDGED}
 
     def _propagate(self, slopes: dict[int, FloatArray], units: FloatArray) -> FloatArray:
         """Return the noise of the target that noise of the columns causes, to first order."""

@@ -17,7 +17,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import Candidate, Term, find_complete, measure_structure
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
-from vanishing.laws.fit import Relation, evaluate, fit_relation
+from vanishing.laws.fit import Relation, evaluate, fit_beside, fit_relation
 from vanishing.laws.law import simplify
 from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
@@ -101,7 +101,10 @@ class NoisyProposer:
         for terms, is_proportional in self._find_terms(size):
             if time.thread_time() > self.deadline:
                 break
-            score, _ = self._fit(terms, is_proportional, SCREENED_ROWS)
+            # Supports of logarithms were found with noise that all rows of these have alike.
+            each = Candidate(terms, (1.0,) * len(terms))
+            proportional = frozenset(each.columns) if is_proportional else each.logs
+            score, _ = self._fit(terms, proportional, SCREENED_ROWS)
             if score > fitted.get(terms, 0.0):
                 fitted[terms] = score
         best = sorted(fitted, key=lambda terms: -fitted[terms])
@@ -113,9 +116,10 @@ class NoisyProposer:
         chosen = [best[few[i]] for i in _take_few([kinds[i] for i in few], MOST_JUDGED)]
         found: dict[object, Candidate] = {}
         for terms in chosen:
-            # Rows are weighted by gradients, which have noise: each weighting has another bias.
-            for is_proportional in (False, True):
-                for candidate in self._fit(terms, is_proportional)[1]:
+            # Of these, the noise of the rows tells which one is right.
+            every = Candidate(terms, (1.0,) * len(terms))
+            for proportional in dict.fromkeys((frozenset(), every.logs, frozenset(every.columns))):
+                for candidate in self._fit(terms, proportional)[1]:
                     found.setdefault(candidate.key, candidate)
         return list(found.values())
 
@@ -214,7 +218,7 @@ class NoisyProposer:
         return found[_take_few(sets, most)[:MOST_FITTED]]
 
     def _fit(
-        self, terms: tuple[Term, ...], is_proportional: bool, n_rows: int | None = None
+        self, terms: tuple[Term, ...], proportional: frozenset[int], n_rows: int | None = None
     ) -> tuple[float, list[Candidate]]:
         """Return an equation with simple coefficients and with fitted ones, and about its bits."""
         candidate = Candidate(terms, (1.0,) * len(terms))
@@ -222,7 +226,7 @@ class NoisyProposer:
             return 0.0, []
         values = self.cells.values[self.order[find_complete(candidate, self.cells)[self.order]]]
         values = values[:n_rows]
-        relation, found = fit_candidate(candidate, values, is_proportional, self.cells.resolution)
+        relation, found = fit_candidate(candidate, values, proportional, self.cells.resolution)
         if not relation.noise <= NOISE_OF_CORRELATIONS:
             return 0.0, []
         if not found:
@@ -236,7 +240,7 @@ class NoisyProposer:
                 fitted = Candidate(terms, tuple(coefficients.tolist()))
                 polynomial = _as_polynomial(fitted)
                 if polynomial is not None:
-                    return self._fit(polynomial, is_proportional, n_rows)
+                    return self._fit(polynomial, proportional, n_rows)
                 candidates[fitted.key] = fitted
         return score, list(candidates.values())
 
@@ -284,14 +288,15 @@ def _as_polynomial(candidate: Candidate) -> tuple[Term, ...] | None:
 def fit_candidate(
     candidate: Candidate,
     values: FloatArray,
-    is_proportional: bool,
+    proportional: frozenset[int],
     resolution: FloatArray,
     row_weights: FloatArray | None = None,
 ) -> tuple[Relation, list[tuple[FloatArray, FloatArray]]]:
     """Fit the coefficients of a candidate to rows, with noise in all columns.
 
-    Returns the relation of the letters, and coefficients with their standard errors: simple ones
-    first, then as they were fitted.
+    It is in proportion to the values of some columns, and to the spreads of the others. Returns
+    the relation of the letters, and coefficients with their standard errors: simple ones first,
+    then as they were fitted.
     """
     letters = sorted({(j, power > 0) for term in candidate.terms for j, power in term})
     place = {letter: k for k, letter in enumerate(letters)}
@@ -301,19 +306,28 @@ def fit_candidate(
             exponents[i, place[j, power > 0]] = power or 1
     columns = [values[:, j] if is_column else np.log(values[:, j]) for j, is_column in letters]
     rows, sizes = _scale(np.column_stack(columns))
-    units = np.empty(rows.shape)
-    for k, (j, is_column) in enumerate(letters):
-        # d log x = dx / x
-        noise = np.abs(values[:, j]) if is_proportional else values[:, j].std()
-        units[:, k] = noise / (1.0 if is_column else np.abs(values[:, j])) / sizes[k]
+
+    def measure_units(rows: FloatArray) -> FloatArray:
+        """Return the noise of letters that have some values."""
+        units = np.empty(rows.shape)
+        for k, (j, is_column) in enumerate(letters):
+            x = np.abs(rows[:, k] * sizes[k] if is_column else np.exp(rows[:, k] * sizes[k]))
+            # d log x = dx / x
+            noise = x if j in proportional else values[:, j].std()
+            units[:, k] = noise / (1.0 if is_column else x) / sizes[k]
+        return units
+
     weights = np.ones(len(rows)) if row_weights is None else row_weights
     # Rows that are off by the last digit of the finest column are sound, even if most are exact.
     used = list(candidate.columns)
     finest = np.min(resolution[used] / np.maximum(values[:, used].std(axis=0), 1e-300))
+    is_even = proportional.issuperset(used)
     relation = fit_relation(
-        rows, units, exponents, weights, proportional=is_proportional,
-        start=_find_usual(values[:, used]), least_noise=float(finest),
+        rows, measure_units(rows), exponents, weights, start=_find_usual(values[:, used]),
+        proportional=is_even, least_noise=float(finest),
     )  # fmt: skip
+    if candidate.degree > 1 or candidate.has_logs or proportional:  # gradients are not constant
+        relation = fit_beside(relation, rows, measure_units, weights, is_even, float(finest))
     relation = replace(relation, noise=max(relation.noise, float(finest)))
     # Each term must be seen in the rows that keep the law.
     slopes = np.median(np.linalg.norm(relation.gradients[relation.sound], axis=1))

@@ -16,7 +16,14 @@ from scipy.sparse import csr_array
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.equations.text import latex_symbol, plain_symbol, printable
 from vanishing.laws.fit import evaluate
-from vanishing.laws.law import Equations, Law, check_rows
+from vanishing.laws.law import (
+    Equations,
+    Law,
+    NumberWriter,
+    check_rows,
+    write_coefficient,
+    write_with_error,
+)
 from vanishing.laws.search import (
     HIGHEST_DEGREE,
     check_options,
@@ -97,16 +104,23 @@ class Ode(Law):
         return f"\\frac{{d {name}}}{{dt}} = {self._write_latex(self.solution)}"
 
     def __str__(self) -> str:
-        if not self.is_linear:
-            return super().__str__()
+        return self._write_solved(write_coefficient) if self.is_linear else super().__str__()
+
+    @property
+    def with_errors(self) -> str:
+        """The equation as text, with standard errors as in ``sides``."""
+        return self._write_solved(write_with_error) if self.is_linear else super().with_errors
+
+    def _write_solved(self, write_number: NumberWriter) -> str:
+        """Write the derivative with its factor on the left."""
         slope, rest = self._split()
-        left = slope.write_terms(range(len(slope.coefficients)), 1.0)
+        left = slope.write_terms(range(len(slope.coefficients)), 1.0, write_number)
         if len(slope.coefficients) > 1:
             left = f"({left})"
         name, _, time = self.derivative[1:].rpartition("/")
         derivative = f"d{plain_symbol(name)}/{printable(time)}"
         left = derivative if left == "1" else f"{left}*{derivative}"
-        return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0)}"
+        return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0, write_number)}"
 
     def _split(self) -> tuple[Law, Law]:
         """Return the factor of the derivative, and the terms without it."""

@@ -36,7 +36,8 @@ SOUND_SHARE = 0.4
 class Panel:
     """What is drawn of one law: its left side in each row, and what the law says it is.
 
-    ``limits`` are the deviations that noise and rounding explain; ``places`` are the numbers of the
+    ``limits`` are the deviations that noise and rounding explain, and ``broken`` the rows that are
+    further off; ``places`` are the numbers of the
     rows that have all cells of the law.
     """
 
@@ -45,6 +46,7 @@ class Panel:
     measured: FloatArray
     predicted: FloatArray
     limits: FloatArray
+    broken: BoolArray
     places: IntArray
     n_rows: int
 
@@ -56,20 +58,16 @@ class Panel:
         """
         with np.errstate(all="ignore"):
             found = law.predict(rows)
+            broken = ~(np.abs(law.values(rows)) <= limits)
             limits = limits / np.abs(found.slope)
         known = np.isfinite([found.measured, found.predicted, limits]).all(axis=0) & spoken
-        values = found.measured[known], found.predicted[known], limits[known]
+        values = found.measured[known], found.predicted[known], limits[known], broken[known]
         return cls(law, found.name, *values, np.flatnonzero(known), n_rows=int(spoken.sum()))
 
     @property
     def off(self) -> FloatArray:
         """Measured minus predicted."""
         return self.measured - self.predicted
-
-    @property
-    def broken(self) -> BoolArray:
-        """Which rows are off by more than noise and rounding explain."""
-        return np.asarray(~(np.abs(self.off) <= self.limits))
 
     @property
     def shown_off(self) -> FloatArray:
@@ -126,6 +124,8 @@ def _make_axes(n_panels: int, title: str) -> Any:
     figure = pyplot.figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, hspace=0.04, wspace=0.04)
     ink = choose_colors(figure).ink
+    if not n_panels:
+        figure.text(0.5, 0.5, "Nothing to draw: there is no law.", ha="center", color=ink)
     words = "\n".join(
         wrap(title.replace(" %", "\u00a0%"), int(TITLE_LETTERS * 1.1) * max(n_columns, 1))
     )
@@ -251,9 +251,14 @@ def _name_rows(ax: Any, panel: Panel, row_names: Any) -> None:
 def _write_title(panel: Panel, upper: Any) -> None:
     """Write the law above its picture, and what is known about it."""
     colors = choose_colors(upper.figure)
+
     # Lines end between terms, not within a name such as [length (m)].
-    text = re.sub(r"\[[^]]*\]", lambda name: name[0].replace(" ", "\u00a0"), panel.law.with_errors)
-    lines = wrap(text, TITLE_LETTERS, break_long_words=True)
+    def hold(name: re.Match[str]) -> str:
+        is_long = len(name[0]) > TITLE_LETTERS
+        return name[0] if is_long else name[0].replace(" ", "\u00a0")
+
+    text = re.sub(r"\[[^]]*\]", hold, panel.law.with_errors)
+    lines = wrap(text, TITLE_LETTERS, break_on_hyphens=False)
     facts = [panel.law.evidence[1], f"{len(panel.places):,} rows"]
     if n_broken := int(panel.broken.sum()):
         facts.append(f"{n_broken:,} break{'s' * (n_broken == 1)} it")

@@ -70,6 +70,8 @@ class KnownColumn:
         Noise in the unit of the column, if it was given.
     blank_is_zero : bool
         Whether blank cells count as 0.
+    proportional : bool
+        Whether its noise is in proportion to its values, even if that of others is not.
     """
 
     name: str
@@ -80,6 +82,7 @@ class KnownColumn:
     unit: float | None = None
     noise: float | None = None
     blank_is_zero: bool = False
+    proportional: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,7 @@ class Rules:
                 name, float(laws.spreads[j]), float(laws.ranges[0, j]), float(laws.ranges[1, j]),
                 bool(laws.whole[j]), None if laws.units is None else float(laws.units[j]),
                 None if given is None else float(given[j]), name in laws.zeros,
+                name in laws.proportional_columns,
             )
             for j, name in enumerate(laws.names)
         ]  # fmt: skip
@@ -222,7 +226,7 @@ class Rules:
         if column is None or rule.noise is None:
             raise RuleError(f"nothing is known about {letter}, which {rule} needs")
         rounding = self._read_digits(letter)[0] ** 2 / 12
-        if column.noise is None and self.proportional:
+        if column.noise is None and (self.proportional or column.proportional):
             noise = Power(Product((Number(rule.noise), letter)), Number(2.0))
             return Sum((noise, Number(rounding))) if rounding else noise
         noise_in_units = rule.noise * column.spread if column.noise is None else column.noise
@@ -401,6 +405,7 @@ class Rules:
             derived=derived,
             totals=tuple(TotalRow(0, np.arange(0), rule.columns, "", "") for rule in totals),
             threshold=self.threshold,
+            proportional_columns=tuple(each.name for each in columns if each.proportional),
         )  # fmt: skip
         return laws, places
 

@@ -100,7 +100,11 @@ def _compare(old: Rule, new: Rule, before: Rules, now: Rules) -> Iterable[str]:
         errors = [1 / sqrt(2 * max(rule.evidence.rows, 1)) if rule.evidence else inf
                   for rule in (old, new)]  # fmt: skip
         off = abs(log(old.noise / new.noise)) if old.noise and new.noise else inf
-        if off > OUTLYING * hypot(*errors) or before.proportional != now.proportional:
+        shapes = [
+            (rules.proportional, {each.name for each in rules.columns if each.proportional})
+            for rules in (before, now)
+        ]
+        if off > OUTLYING * hypot(*errors) or shapes[0] != shapes[1]:
             noises = [f"{each:.2g}" if each is not None else "none"
                       for each in (old.noise, new.noise)]  # fmt: skip
             yield f"{old.text}: noise {noises[0]}, now {noises[1]}"

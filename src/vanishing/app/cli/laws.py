@@ -635,6 +635,7 @@ def _laws_record(found: Any) -> dict[str, Any]:
         "summary": found.summary(),
         "noise": found.noise,
         "noise_of": "values" if getattr(found, "proportional", False) else "spreads",
+        "proportional_columns": list(getattr(found, "proportional_columns", ())),
         "laws": [
             {
                 "text": str(law),
