@@ -189,7 +189,7 @@ class Laws(Equations):
         totals = self._find_totals(table)
         is_total = [each.row for each in totals.rows]
         check = partial(self._check, values, keys, names, texts, callback)
-        found = check_totals(totals, table, names, check)
+        found = check_totals(totals, _fill_blanks(table, self.zeros), names, check)
         found = self._check_domains(found, table, names, is_total)
         rows = found.rows
         if table.places:
@@ -270,7 +270,11 @@ class Laws(Equations):
             for name in law.columns
             if not law.resolution[law.names.index(name)]
         }
-        return replace(find_table_totals(table), exact=frozenset(exact))
+        found = find_table_totals(table, self.zeros).extend(self.equations)
+        told = {name for each in self.totals for name in each.columns}
+        return replace(
+            found.add_columns(told.intersection(table.shown_names)), exact=frozenset(exact)
+        )
 
     def _check(
         self,
@@ -343,9 +347,8 @@ class Laws(Equations):
         values = values.copy()
         values[:, unused] = 0.0
         for name in self.zeros:
-            blank = np.isnan(values[:, self.names.index(name)])
-            blank[[row for row, column in table.stray_texts if column == name]] = False
-            values[blank, self.names.index(name)] = 0.0
+            values[_find_blanks(table, name, values[:, self.names.index(name)]),
+                   self.names.index(name)] = 0.0  # fmt: skip
         return values
 
     def _list_sources(self) -> tuple[str, ...]:
@@ -488,10 +491,38 @@ class Laws(Equations):
         return draw_laws(panels, names, axes, title=title if titles else None)
 
 
-def find_table_totals(table: Table) -> Totals:
-    """Return the rows of a table that are sums of others."""
-    values = np.where(np.isinf(table.values), np.nan, table.values)
-    return find_totals(values, table.shown_names, table.row_names, read_labels(table))
+def find_table_totals(table: Table, zeros: Sequence[str] = ()) -> Totals:
+    """Return the rows of a table that are sums of others.
+
+    If blanks of some columns are ``zeros``, sums that differ from the rows are wrong there.
+    """
+
+    def find(table: Table) -> Totals:
+        values = np.where(np.isinf(table.values), np.nan, table.values)
+        return find_totals(values, table.shown_names, table.row_names, read_labels(table))
+
+    found = find(table)
+    if not (zeros and found.rows):
+        return found
+    again = find(_fill_blanks(table, zeros))
+    same = [each.row for each in again.rows] == [each.row for each in found.rows]
+    return found.add_columns(again.rows[0].columns) if same else found
+
+
+def _find_blanks(table: Table, name: str, cells: FloatArray) -> BoolArray:
+    """Return the rows in which a column is blank, and does not hold something else."""
+    blank = np.isnan(cells)
+    blank[[row for row, column in table.stray_texts if column == name]] = False
+    return blank
+
+
+def _fill_blanks(table: Table, zeros: Sequence[str]) -> Table:
+    """Return a table in which the blanks of some columns are 0."""
+    values = table.values.copy()
+    for j, name in enumerate(table.shown_names):
+        if name in zeros:
+            values[_find_blanks(table, name, values[:, j]), j] = 0.0
+    return replace(table, values=values)
 
 
 def has_names(X: Any) -> bool:
@@ -610,8 +641,9 @@ def discover(
     _check_noise(noise, len(table.shown_names))
     totals = find_table_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
+    read = table
     if totals.rows:
-        table = table.keep(details).tell(totals.describe())
+        table = table.keep(details)
     filled, zeros = _fill_zeros(table, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
@@ -626,8 +658,10 @@ def discover(
     found = replace(found, domains=domains, column_units=units)
     if not totals.rows:
         return found
+    totals = find_table_totals(read, found.zeros).extend(found.equations)
     equations = [replace(law, rows=details[law.rows]) for law in found]
-    return replace(found, equations=tuple(equations), totals=totals.rows)
+    notes = (*found.notes, totals.describe())
+    return replace(found, equations=tuple(equations), totals=totals.rows, notes=notes)
 
 
 def read_units(table: Table) -> tuple[str, ...]:
