@@ -171,6 +171,29 @@ class Findings(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Outside:
+    """Rows of which laws do not speak, though they speak of rows like these.
+
+    Parameters
+    ----------
+    laws : tuple of int
+        Numbers of the laws.
+    rows : tuple of int
+        Numbers of the rows.
+    reason : str
+        Why: "Land = De (row 12)" if they are in no case of the laws, or "no previous row by
+        account" if the laws compare them with that.
+    is_case : bool
+        Whether the laws are the cases of a condition.
+    """
+
+    laws: tuple[int, ...]
+    rows: tuple[int, ...]
+    reason: str
+    is_case: bool
+
+
+@dataclass(frozen=True)
 class Check:
     """What ``Laws.check`` found: a sequence of ``BrokenRow``.
 
@@ -191,6 +214,8 @@ class Check:
         Columns that others are computed from, such as the previous balance by account.
     n_totals : int
         Rows that are sums of others, which are checked as such.
+    outside : tuple of Outside
+        Rows that are in no case of the laws of a condition, or have no row before.
     """
 
     laws: Sequence[Statement]
@@ -201,6 +226,7 @@ class Check:
     gaps: Mapping[str, IntArray] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     n_totals: int = 0
+    outside: tuple[Outside, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -306,7 +332,12 @@ class Check:
             return "No row can be checked"
         if self.gaps:
             return "No row breaks a law"
+        n_kept = n_rows - len(set().union(*(each.rows for each in self.outside)))
         who = "The row keeps" if n_rows == 1 else f"All {n_rows} rows keep"
+        if not n_kept:
+            return "No row breaks a law"
+        if n_kept < n_rows:
+            who = f"{n_kept} of {n_rows} rows keep{'s' * (n_kept == 1)}"
         return f"{who} the law{'s' * (len(self.laws) != 1)}"
 
     def coverage(self) -> str:
@@ -319,8 +350,8 @@ class Check:
         """
         return " ".join(self._describe_coverage())
 
-    def _describe_coverage(self) -> list[str]:
-        """Return a sentence about columns, and one about missing cells."""
+    def _describe_coverage(self, numbered: bool = False) -> list[str]:
+        """Return a sentence about columns, one about missing cells, and those about other rows."""
         if not self.laws or not self.columns:
             return []
         n_all, unused = len(self.columns), self.in_no_law
@@ -335,7 +366,24 @@ class Check:
             where = join([f"{printable(name)} in {len(rows)}" for name, rows in gaps])
             rows = "1 row lacks" if n_rows == 1 else f"{n_rows} rows lack"
             said.append(f"{rows} cells that the laws need: {where}.")
+        for each in self.outside:
+            laws, n_rows = self._write_laws(each.laws, numbered), len(each.rows)
+            rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+            if each.is_case:
+                said.append(f"{rows} {'is' if n_rows == 1 else 'are'} in no case of {laws}: "
+                            f"{each.reason}.")  # fmt: skip
+            else:
+                has = "has" if n_rows == 1 else "have"
+                said.append(f"{laws} is not checked in {rows} that {has} {each.reason}.")
         return said
+
+    def _write_laws(self, laws: Sequence[int], numbered: bool) -> str:
+        """Write the numbers of some laws, or the first of them."""
+        if numbered:
+            return join([f"[{k + 1}]" for k in sorted(laws)], len(laws))
+        n_more = len(laws[2:])
+        said = " and ".join(str(self.laws[k]) for k in laws[:2])
+        return said + (f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else "")
 
     def sentences(self, *, numbered: bool = False) -> list[str]:
         """Return one sentence for each row.
@@ -352,13 +400,7 @@ class Check:
         return [self._sentence(found, numbered) for found in self.rows]
 
     def _sentence(self, found: BrokenRow, numbered: bool) -> str:
-        if numbered:
-            *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
-            laws = f"{', '.join(first)} and {last}" if first else last
-        else:
-            n_more = len(found.laws[2:])
-            laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
-            laws += f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else ""
+        laws = self._write_laws(found.laws, numbered)
         where = f"row {printable(str(found.name))}: "
         if found.total_of:
             return f"{where[:-2]} (total of {found.total_of}): {_say_sums(found)}."
@@ -409,7 +451,7 @@ class Check:
             lines += [f"  {sentence}" for sentence in shown.sentences(numbered=numbered)]
             if len(part) > most:
                 lines.append(f"  ... and {len(part) - most} more of {len(part)} rows{more}")
-        return [*lines, *self._describe_coverage()]
+        return [*lines, *self._describe_coverage(numbered)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

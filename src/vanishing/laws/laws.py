@@ -38,6 +38,7 @@ from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
+from vanishing.laws.outside import list_outside
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
@@ -196,14 +197,24 @@ class Laws(Equations):
             rows = [locate(each, table.places, table.rows[each.row]) for each in rows]
         columns = (*table.shown_names, *(each.name for each in table.set_aside))
         blanks = zip(self.names, np.isnan(values).T, strict=True)
-        gaps = {name: np.setdiff1d(np.flatnonzero(blank), is_total) for name, blank in blanks}
+        gaps = {name: np.flatnonzero(blank) for name, blank in blanks}
+        conditions = {each.column: each for law in self.equations if (each := law.where)}
+        for name, each in conditions.items():
+            if name in keys.labels:
+                gaps[name] = np.flatnonzero([not text for text in each.write(keys.labels[name])])
+        gaps = {name: np.setdiff1d(rows, is_total) for name, rows in gaps.items()}
+        kept = np.setdiff1d(np.arange(len(values)), is_total)
         return replace(
             found,
             rows=rows,
             columns=columns if has_names(X) else self.names,
             gaps={name: gap for name, gap in gaps.items() if len(gap)},
             sources=self._list_sources(),
-        )
+            outside=tuple(
+                list_outside(self.equations, self.derived, self._find_spoken(keys)[kept],
+                             keys.take(kept), kept, names)
+            ),
+        )  # fmt: skip
 
     def _check_domains(
         self, found: Check, table: Table, row_names: Sequence[Any], totals: Sequence[int]

@@ -316,6 +316,9 @@ class Rules:
         for k, place in enumerate(places):
             stated[place] = laws[k]
         rows = [replace(each, laws=tuple(places[k] for k in each.laws)) for each in found.rows]
+        outside = tuple(
+            replace(each, laws=tuple(places[k] for k in each.laws)) for each in found.outside
+        )
         columns = self._read_columns(table)
         unchecked = np.full(len(table.values), not places and found.n_totals == 0)
         unchecked[list(found.unchecked)] = True
@@ -336,7 +339,7 @@ class Rules:
         rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places, sound))
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
-            unchecked=tuple(np.flatnonzero(unchecked).tolist()),
+            unchecked=tuple(np.flatnonzero(unchecked).tolist()), outside=outside,
             columns=(*table.shown_names, *(each.name for each in table.set_aside)),
         )  # fmt: skip
 

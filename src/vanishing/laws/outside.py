@@ -1,0 +1,86 @@
+"""Rows of which laws do not speak: those in no case of a condition, and those without a row before.
+
+No equation tells what they should be. But a country that is in no case of a tax may be a typing
+error, and a check must not say that such a row keeps the laws.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from vanishing.arrays.namespace import BoolArray, IntArray
+from vanishing.equations.text import join, printable
+from vanishing.laws.check import Outside
+from vanishing.laws.conditions import ConditionCells
+from vanishing.laws.derived import DerivedColumn, Keys
+from vanishing.laws.law import Law
+
+
+def list_outside(
+    laws: Sequence[Law],
+    derived: Sequence[DerivedColumn],
+    spoken: BoolArray,
+    keys: Keys,
+    places: IntArray,
+    row_names: Sequence[Any],
+) -> Iterator[Outside]:
+    """Yield the rows of which laws do not speak.
+
+    ``spoken`` says which laws speak of which rows, shape (n_rows, n_laws); rows are called by their
+    ``places`` in the table.
+    """
+    cells: dict[str, ConditionCells] = {**keys.labels, **keys.columns}
+
+    def number(rows: IntArray) -> tuple[int, ...]:
+        return tuple(places[rows].tolist())
+
+    for family in _list_families(laws):
+        where = laws[family[0]].where
+        assert where is not None
+        found: dict[str, list[int]] = {}
+        written = where.write(cells[where.column])
+        for row in np.flatnonzero(~spoken[:, family].any(axis=1)).tolist():
+            if written[row]:  # others lack the cell
+                found.setdefault(written[row], []).append(row)
+        if found:
+            values = [
+                f"{printable(text)} ({_call(number(np.array(rows)), row_names)})"
+                for text, rows in found.items()
+            ]
+            rows = np.sort(np.concatenate(list(map(np.array, found.values()))))
+            reason = f"{where.subject} = {join(values)}"
+            yield Outside(tuple(family), number(rows), reason, is_case=True)
+    n_columns = len(laws[0].names) - len(derived) if laws else 0
+    chains: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for place, each in enumerate(derived, n_columns):
+        if each.is_of_other_row and not each.starts_at_zero:
+            rows = number(np.flatnonzero(each.find_rows(keys) < 0))
+            name = f"no {each.describe('row')} ({_call(rows, row_names)})"
+            chain = chains.setdefault((name, rows), [])
+            chain += [k for k, law in enumerate(laws) if law.involved[place] and k not in chain]
+    for (reason, rows), numbers in chains.items():
+        if rows and numbers:
+            yield Outside(tuple(sorted(numbers)), rows, reason, is_case=False)
+
+
+def _list_families(laws: Sequence[Law]) -> list[list[int]]:
+    """Return the laws that are cases of the same: of the same columns, by the same column."""
+    families: list[list[int]] = []
+    for k, law in enumerate(laws):
+        if law.where is None:
+            continue
+        for family in families:
+            first = laws[family[0]]
+            is_same = first.where is not None and first.where.subject == law.where.subject
+            if is_same and not set(first.columns).isdisjoint(law.columns):
+                family.append(k)
+                break
+        else:
+            families.append([k])
+    return families
+
+
+def _call(rows: Sequence[int], row_names: Sequence[Any]) -> str:
+    """Return what rows are called, or the first of them."""
+    return f"row{'s' * (len(rows) > 1)} {join([printable(str(row_names[row])) for row in rows])}"
