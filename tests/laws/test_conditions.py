@@ -320,3 +320,21 @@ def test_a_clean_bill_leaves_out_rows_in_no_case(sound, tmp_path, capsys):
     (outside,) = json.loads(capsys.readouterr().out)["outside"]
     assert outside["reason"] == "country = De (row 5)"
     assert [row["line"] for row in outside["rows"]] == [6]
+
+
+def test_pairs_of_cells_and_the_condition_share_their_probability(sound):
+    sound["gross"] = (sound.net + sound.tax).round(2)
+    laws = discover(sound)
+    row = int(np.flatnonzero(sound.country == "DE")[0])
+    sound.loc[row, "tax"] = round(sound.net[row] * 0.07, 2)
+    sound.loc[row, "gross"] = round(sound.net[row] + sound.tax[row], 2)
+    (found,) = laws.check(sound)
+    ways = [{fix.column for fix in way} for way in (found.fixes, *found.ways)]
+    assert {"tax", "gross"} in ways
+    assert {"net", "tax"} in ways
+    assert ways[-1] == {"country"}
+    assert found.ways[-1][0].wanted == "FR"
+    total = sum(way[0].probability for way in (found.fixes, *found.ways))
+    assert total == pytest.approx(1)
+    assert found.fixes[0].probability < 0.5
+    assert "or country 'DE' to 'FR'" in laws.check(sound).sentences()[0]

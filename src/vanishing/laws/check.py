@@ -59,6 +59,8 @@ class Fix:
         Decimals of the numbers of the column; None if they are not rounded.
     text : str
         What the cell holds if that is not a number, such as a typo.
+    wanted : str
+        What it should be, if that is a text.
     """
 
     column: str
@@ -68,6 +70,7 @@ class Fix:
     probability: float
     decimals: int | None = None
     text: str = ""
+    wanted: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fix", self.fix + 0.0)  # 0 instead of -0
@@ -86,7 +89,7 @@ class Fix:
         that error.
         """
         if np.isnan(self.fix):
-            return repr(self.text), ""
+            return repr(self.text), repr(self.wanted) if self.wanted else ""
         fix = self.fix
         if 0 < self.error < np.inf:
             fix = round(fix, 1 - int(np.floor(np.log10(self.error))))
@@ -120,6 +123,9 @@ class BrokenRow:
         One cell, or the fewest that restore all laws; empty if none do.
     alternatives : tuple of Fix
         Other single cells that restore them as well.
+    ways : tuple of tuple of Fix
+        Other pairs of cells that do, if no single number does, and the cell of a condition, such as
+        a wrong country. They share their probability with the fixes.
     is_missing : bool
         Whether the fixes fill cells that are missing or are not numbers.
     score : float
@@ -139,11 +145,20 @@ class BrokenRow:
     laws: tuple[int, ...]
     fixes: tuple[Fix, ...]
     alternatives: tuple[Fix, ...] = ()
+    ways: tuple[tuple[Fix, ...], ...] = field(default=(), kw_only=True)
     is_missing: bool = False
     score: float = 0.0
     total_of: str = ""
     sums: tuple[Fix, ...] = ()
     is_searched: bool = True
+
+    @property
+    def others(self) -> list[str]:
+        """What else would restore the laws, as "gross = 119" or "net = 100 and tax = 19"."""
+        return [
+            " and ".join(f"{fix.column} = {fix.typed[1]}" for fix in way)
+            for way in (*((fix,) for fix in self.alternatives), *self.ways)
+        ]
 
     def __repr__(self) -> str:
         found = [
@@ -410,10 +425,11 @@ class Check:
             unfixed = "; no one or two cells would fix it" * found.is_searched
             return f"{where}breaks {laws}{unfixed}."
         every = [*found.fixes, *found.alternatives]
-        if len(every) > 1:
+        if len(every) > 1 or found.ways:
             # Of two cells that change together, one may be in other laws only.
-            ways = (", or " if found.alternatives else " and ").join(
-                "{} {} to {}".format(printable(fix.column), *fix.typed) for fix in every
+            ways = ", or ".join(
+                " and ".join("{} {} to {}".format(printable(fix.column), *fix.typed) for fix in way)
+                for way in (found.fixes, *((fix,) for fix in found.alternatives), *found.ways)
             )
             return f"{where}breaks {laws}; change {ways}."
         value, fix = every[0].typed
@@ -472,7 +488,7 @@ class Check:
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:
             law = self.name_laws(found)
-            others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
+            others = "; ".join(found.others)
             if not found.fixes:
                 lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
             for fix in found.fixes:
@@ -842,6 +858,11 @@ class Checker(Model):
         """Return which scores are those of broken laws."""
         return np.asarray(~(np.abs(scores) <= self.threshold))
 
+    def find_kept(self, x: FloatArray) -> BoolArray:
+        """Return which laws of a row itself it keeps, whether they speak of it or not."""
+        is_kept = ~self.find_broken(self.scores(x[None])[0]) & ~self.lack(x[None])[0]
+        return np.asarray(is_kept[: self.n_laws])
+
     def read_units(self, X: FloatArray) -> Self:
         """Return a checker that knows how many digits the rows have."""
         complete = X[~np.isnan(X).any(axis=1)]
@@ -881,16 +902,19 @@ class Checker(Model):
         likelihoods = np.array([np.exp((best - each.misfit) / 2) for each in restored])
         # What fits is kept, however odd it is; the prior only ranks it.
         likelihoods[likelihoods < CHANCE * likelihoods.sum()] = 0.0
+        if len(restored[0].fixes) > 1 and not np.any(self._limits == OUTLYING):
+            likelihoods[:] = 1.0  # all are right up to rounding, which may leave anything
         shares = likelihoods * [each.prior for each in restored]
         order = [i for i in np.argsort(-shares, kind="stable").tolist() if likelihoods[i]]
-        first = restored[order[0]].fixes
-        if len(first) > 1:
-            return BrokenRow(row, name, broken, first, score=worst)
-        every = tuple(
-            replace(restored[i].fixes[0], probability=float(shares[i] / shares.sum()))
+        ways = [
+            tuple(replace(fix, probability=float(shares[i] / shares.sum()))
+                  for fix in restored[i].fixes)
             for i in order
-        )
-        return BrokenRow(row, name, broken, every[:1], every[1:], score=worst)
+        ]  # fmt: skip
+        if len(ways[0]) > 1:
+            return BrokenRow(row, name, broken, ways[0], ways=tuple(ways[1:]), score=worst)
+        single = tuple(fix for (fix,) in ways)
+        return BrokenRow(row, name, broken, single[:1], single[1:], score=worst)
 
     @property
     def _limits(self) -> FloatArray:

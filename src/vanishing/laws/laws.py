@@ -38,7 +38,7 @@ from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, Evidence
 from vanishing.laws.noise import fit_candidate
-from vanishing.laws.outside import list_outside
+from vanishing.laws.outside import blame_conditions, list_outside
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
@@ -302,8 +302,20 @@ class Laws(Equations):
         strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
         chosen = keys.take(kept) if self.derived else keys
         checker, rows = join_rows(self._checker, self.derived, values[kept], chosen)
-        found = checker.check(rows, names, callback, strays, self._find_spoken(keys)[kept])
-        return replace(found, laws=self.equations)
+        spoken = self._find_spoken(keys)[kept]
+        found = checker.check(rows, names, callback, strays, spoken)
+        told = found.rows
+        if not spoken.all():  # some laws speak of some rows: is a row in the right case?
+            checker, rows = join_rows(self._checker, self.derived, values[kept], chosen)
+            own = keys.take(kept)
+            told = [
+                blame_conditions(
+                    each, self.equations, checker.find_kept(rows.join(each.row)),
+                    spoken[each.row], own,
+                )
+                for each in told
+            ]  # fmt: skip
+        return replace(found, laws=self.equations, rows=told)
 
     def _find_spoken(self, keys: Keys) -> BoolArray:
         """Return which laws speak of which rows, shape (n_rows, n_laws)."""

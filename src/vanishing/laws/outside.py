@@ -5,14 +5,15 @@ error, and a check must not say that such a row keeps the laws.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, IntArray
 from vanishing.equations.text import join, printable
-from vanishing.laws.check import Outside
-from vanishing.laws.conditions import ConditionCells
+from vanishing.laws.check import BrokenRow, Fix, Outside
+from vanishing.laws.conditions import ConditionCells, write_cells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.law import Law
 
@@ -62,6 +63,42 @@ def list_outside(
     for (reason, rows), numbers in chains.items():
         if rows and numbers:
             yield Outside(tuple(sorted(numbers)), rows, reason, is_case=False)
+
+
+def blame_conditions(
+    found: BrokenRow, laws: Sequence[Law], is_kept: BoolArray, spoken: BoolArray, keys: Keys
+) -> BrokenRow:
+    """Add the cell of a condition to what would restore a row: with it, the row is another case.
+
+    ``is_kept`` says which laws the row keeps, of whatever rows they speak, and ``spoken`` which of
+    them speak of it.
+    """
+    if found.is_missing:
+        return found
+    columns: dict[str, ConditionCells] = {**keys.labels, **keys.columns}
+    ways: list[tuple[Fix, ...]] = []
+    for family in _list_families(laws):
+        where = laws[family[0]].where
+        if where is None or where.part or set(family).isdisjoint(found.laws):
+            continue
+        (text,) = write_cells(columns[where.column][found.row : found.row + 1])
+        others = np.setdiff1d(np.flatnonzero(spoken), family)
+        for k in family:
+            other = laws[k].where
+            if spoken[k] or not is_kept[[k, *others]].all() or other is None:
+                continue
+            for value in other.values:
+                fix = Fix(where.column, np.nan, np.nan, np.nan, 1.0, text=text, wanted=value)
+                ways.append((fix,))
+    if not ways:
+        return found
+    # One wrong cell of the condition is as likely as one of the others.
+    n_others = len(found.alternatives) + bool(found.fixes) + len(found.ways)
+    share, left = 1 / (1 + n_others), n_others / (1 + n_others)
+    known = [tuple(replace(fix, probability=fix.probability * left) for fix in way)
+             for way in (found.fixes, found.alternatives, *found.ways)]  # fmt: skip
+    ways = [(replace(fix, probability=share / len(ways)),) for (fix,) in ways]
+    return replace(found, fixes=known[0], alternatives=known[1], ways=(*known[2:], *ways))
 
 
 def _list_families(laws: Sequence[Law]) -> list[list[int]]:

@@ -261,7 +261,8 @@ def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:
         for fix in (*found.fixes, *found.alternatives) if found.row in members else ():
             change = fix.fix - (0.0 if found.is_missing else fix.value)  # sums skip blanks
             if fix.column == wrong.fix.column and abs(change - missing) <= SAME * abs(missing):
-                rows[k] = replace(found, fixes=(replace(fix, probability=1.0),), alternatives=())
+                certain = (replace(fix, probability=1.0),)
+                rows[k] = replace(found, fixes=certain, alternatives=(), ways=())
                 return True
     return False
 
