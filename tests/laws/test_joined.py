@@ -117,3 +117,9 @@ def test_a_line_in_another_order_is_no_fitted_coefficient():
     found = find(orders, lines)
     assert "orders: goods = [sum of lines.amount], by order" in found.write_laws()
     assert {row.name for row in found.check.rows} == {first, second}
+
+
+def test_few_different_numbers_of_lines():
+    orders, lines = make_pair(4, n_orders=80)
+    orders["positions"] = orders["order"].map(lines["order"].value_counts())
+    assert "orders: positions = [number of lines], by order" in find(orders, lines).write_laws()

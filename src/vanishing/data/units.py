@@ -54,9 +54,9 @@ def _find_base(symbol: str) -> Dimension | None:
     """Return what a unit without powers measures; nothing is a number."""
     if not symbol:
         return frozenset()
-    if CURRENCY.fullmatch(symbol):
-        return frozenset({(symbol, 1)})
     for name in (symbol, _PREFIXES.sub("", symbol, count=1)):
+        if CURRENCY.fullmatch(name):  # kUSD
+            return frozenset({(name, 1)})
         base = _UNITS.get(name)
         if base is not None:
             return frozenset({(base, 1)}) if base.isalpha() else measure_unit(base)
@@ -66,5 +66,6 @@ def _find_base(symbol: str) -> Dimension | None:
 def read_unit(header: str) -> str:
     """Return the unit in a header, as in ``power (kW)`` or ``temperature °C``; "" without one."""
     tried = re.findall(r"[\[(]([^\[\]]*)[\])]\s*$|,([^,]+)$|\s(°\w|[%€$£])\s*$", header)
-    texts = (text.strip() for text in (tried[0] if tried else ()))
+    whole = [text.strip() for text in (tried[0] if tried else ())]
+    texts = [*whole, *(text.split(",")[0].strip() for text in whole)]  # (kUSD, rounded)
     return next((text for text in texts if text and measure_unit(text) is not None), "")

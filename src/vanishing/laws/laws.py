@@ -676,8 +676,8 @@ def discover(
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
     units = read_units(table)
-    dimensions = dict(zip(table.shown_names, map(measure_unit, units), strict=True))
-    domains = find_domains(DomainCells.of(table), found.equations, found.derived, dimensions)
+    written = dict(zip(table.shown_names, units, strict=True))
+    domains = find_domains(DomainCells.of(table), found.equations, found.derived, written)
     found = replace(found, domains=domains, column_units=units)
     if not totals.rows:
         return found

@@ -56,13 +56,13 @@ def list_outside(
     chains: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, each in enumerate(derived, n_columns):
         if each.is_of_other_row and not each.starts_at_zero:
-            rows = number(np.flatnonzero(each.find_rows(keys) < 0))
-            name = f"no {each.describe('row')} ({_call(rows, row_names)})"
-            chain = chains.setdefault((name, rows), [])
+            first = number(np.flatnonzero(each.find_rows(keys) < 0))
+            name = f"no {each.describe('row')} ({_call(first, row_names)})"
+            chain = chains.setdefault((name, first), [])
             chain += [k for k, law in enumerate(laws) if law.involved[place] and k not in chain]
-    for (reason, rows), numbers in chains.items():
-        if rows and numbers:
-            yield Outside(tuple(sorted(numbers)), rows, reason, is_case=False)
+    for (reason, first), numbers in chains.items():
+        if first and numbers:
+            yield Outside(tuple(sorted(numbers)), first, reason, is_case=False)
 
 
 def blame_conditions(

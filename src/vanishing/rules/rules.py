@@ -458,6 +458,8 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
         expression = AcrossRows("unique", domain.columns)
     elif domain.kind == "dependency":
         expression = AcrossRows("determines", domain.columns)
+    elif domain.kind == "equal":
+        expression = Comparison("==", column, other)
     else:
         bound = other if domain.kind == "order" else Number(0.0)
         expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)
