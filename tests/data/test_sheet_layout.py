@@ -94,6 +94,14 @@ def test_tables_below_each_other(save):
         read_table(path, sheet=tables[0].replace("A2:D27", "A1:B2"))
 
 
+def test_a_small_table_below_a_wide_one(save):
+    months = [f"M{i}" for i in range(12)]
+    wide = [["Position", *months], *([f"item {i}", *range(i + 1, i + 13)] for i in range(10))]
+    small = [["Dept", "Q1", "Q2"], *([f"dept {i}", 3 * i + 1, 20 - i] for i in range(4))]
+    tables, _ = list_tables(save([["Budget"], [], *wide, [], ["Headcount"], *small]))
+    assert [each.rpartition("!")[2] for each in tables] == ["A3:M13", "A16:C20"]
+
+
 def test_tables_beside_each_other(save):
     path = save(beside(SALES, STAFF))
     tables, _ = list_tables(path)

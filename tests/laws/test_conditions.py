@@ -9,6 +9,7 @@ import pytest
 import vanishing
 from vanishing import discover
 from vanishing.app.cli import main
+from vanishing.rules import Rules
 
 RATES = {"DE": 0.19, "FR": 0.07, "CH": 0.0}
 
@@ -273,3 +274,67 @@ def test_two_wrong_cells_where_a_law_says_zero(invoices):
     fixes = {fix.column: fix.fix for fix in checked[0].fixes}
     assert fixes["tax"] == 0.0
     assert len(fixes) == 2  # with net or gross, whichever is wrong
+
+
+@pytest.fixture
+def sound(invoices):
+    """The invoices without the wrong one."""
+    return invoices.drop(index=1).reset_index(drop=True)
+
+
+@pytest.mark.parametrize("by_rules", [False, True])
+def test_rows_in_no_case_are_not_said_to_keep_the_laws(sound, by_rules):
+    laws = discover(sound)
+    sound.loc[[4, 9], "country"] = ["De", "Fr"]
+    checked = (Rules.from_laws(laws) if by_rules else laws).check(sound)
+    (outside,) = checked.outside
+    assert outside.rows == (4, 9)
+    assert outside.laws == (0, 1, 2)
+    assert checked.lines(numbered=True)[-1] == (
+        "2 rows are in no case of [1], [2] and [3]: country = De (row 4) and Fr (row 9)."
+    )
+
+
+def test_rows_without_the_cell_of_a_condition_are_incomplete(sound):
+    laws = discover(sound)
+    sound.loc[7, "country"] = None
+    checked = laws.check(sound)
+    assert checked.verdict() == "No row breaks a law."
+    assert checked.incomplete == (7,)
+    assert checked.unchecked == (7,)
+    assert not checked.outside
+
+
+def test_other_cases_may_be_those_of_other_columns(sound):
+    sound["fee"] = np.where(sound.country == "DE", 0.02 * sound.net, 1.0 + sound.index % 7).round(4)
+    laws = discover(sound)
+    cases = {str(laws[k]) for each in laws.check(sound).outside for k in each.laws}
+    assert not any("tax" in each for each in cases)
+
+
+def test_a_clean_bill_leaves_out_rows_in_no_case(sound, tmp_path, capsys):
+    sound.loc[4, ["country", "tax"]] = ["De", 1.0]
+    assert discover(sound).check(sound).verdict() == "118 of 119 rows keep the laws."
+    sound.to_csv(tmp_path / "invoices.csv", index=False)
+    assert main(["check", str(tmp_path / "invoices.csv"), "--json", "--fail-on-broken"]) == 0
+    (outside,) = json.loads(capsys.readouterr().out)["outside"]
+    assert outside["reason"] == "country = De (row 5)"
+    assert [row["line"] for row in outside["rows"]] == [6]
+
+
+def test_pairs_of_cells_and_the_condition_share_their_probability(sound):
+    sound["gross"] = (sound.net + sound.tax).round(2)
+    laws = discover(sound)
+    row = int(np.flatnonzero(sound.country == "DE")[0])
+    sound.loc[row, "tax"] = round(sound.net[row] * 0.07, 2)
+    sound.loc[row, "gross"] = round(sound.net[row] + sound.tax[row], 2)
+    (found,) = laws.check(sound)
+    ways = [{fix.column for fix in way} for way in (found.fixes, *found.ways)]
+    assert {"tax", "gross"} in ways
+    assert {"net", "tax"} in ways
+    assert ways[-1] == {"country"}
+    assert found.ways[-1][0].wanted == "FR"
+    total = sum(way[0].probability for way in (found.fixes, *found.ways))
+    assert total == pytest.approx(1)
+    assert found.fixes[0].probability < 0.5
+    assert "or country 'DE' to 'FR'" in laws.check(sound).sentences()[0]

@@ -227,3 +227,14 @@ def test_saved_laws_of_rows_check_as_before(tmp_path):
     frame.loc[60, "balance"] += 10
     assert loaded.derived == laws.derived
     assert loaded.check(frame).sentences() == laws.check(frame).sentences()
+
+
+def test_the_first_rows_of_chains_are_not_said_to_keep_the_law():
+    frame = accounts()
+    first = frame.groupby("account").head(1).index
+    frame.loc[first[0], "amount"] += 500
+    checked = discover(frame).check(frame)
+    assert checked.verdict() == "117 of 120 rows keep the laws."
+    (outside,) = checked.outside
+    assert outside.rows == tuple(first)
+    assert "is not checked in 3 rows that have no previous row by account" in checked.coverage()

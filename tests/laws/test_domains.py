@@ -188,3 +188,29 @@ def test_columns_of_which_only_a_rule_speaks_are_in_no_law():
     assert not len(laws)
     assert "start <= end" in [str(each) for each in laws.domains]
     assert laws.check(table).coverage() == "All 2 columns are in a law or a rule."
+
+
+@pytest.mark.parametrize("header", ["value (kUSD)", "value (kUSD, rounded)", "value [EUR]"])
+def test_numbers_in_other_units_have_no_order(header):
+    rng = np.random.default_rng(0)
+    value = np.round(rng.uniform(5, 80, 150), 1)
+    price = np.round(value + rng.exponential(30, 150), 2)
+    plain = pd.DataFrame({"value": value, "price": price})
+    frame = pd.DataFrame({header: value, "price (USD)": price})
+    assert any(each.kind == "order" for each in discover(plain).domains)
+    assert not any(each.kind == "order" for each in discover(frame).domains)
+
+
+def test_columns_of_few_values_are_equal():
+    rng = np.random.default_rng(0)
+    a = rng.integers(1, 6, 80)
+    frame = pd.DataFrame({"a": a, "b": a, "x": rng.normal(size=80).round(3)})
+    laws = discover(frame)
+    assert "a = b" in map(str, laws.domains)
+    assert not any(each.kind == "dependency" for each in laws.domains)
+    frame.loc[7, "b"] = frame.a[7] % 5 + 1
+    (found,) = laws.check(frame)
+    assert found.row == 7
+    rules = Rules.from_laws(laws)
+    assert "a == b" in {str(rule.expression) for rule in rules}
+    assert [each.row for each in rules.check(frame)] == [7]

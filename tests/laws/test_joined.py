@@ -105,3 +105,21 @@ def test_unrelated_tables_have_no_law():
     lines["order"] = np.random.default_rng(0).permutation(lines["order"])
     assert discover_joined({"orders": orders, "lines": lines}) == []
     assert discover_joined({"orders": orders, "others": lines.drop(columns="order")}) == []
+
+
+def test_a_line_in_another_order_is_no_fitted_coefficient():
+    orders, lines = make_pair(3, n_orders=60)
+    orders["goods"] = np.round(orders["total"] - orders["shipping"], 2)
+    orders["positions"] = orders["order"].map(lines["order"].value_counts())
+    first, second = orders["order"][[7, 31]]
+    moved = lines.index[lines["order"] == first][0]
+    lines.loc[moved, "order"] = second
+    found = find(orders, lines)
+    assert "orders: goods = [sum of lines.amount], by order" in found.write_laws()
+    assert {row.name for row in found.check.rows} == {first, second}
+
+
+def test_few_different_numbers_of_lines():
+    orders, lines = make_pair(4, n_orders=80)
+    orders["positions"] = orders["order"].map(lines["order"].value_counts())
+    assert "orders: positions = [number of lines], by order" in find(orders, lines).write_laws()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import vanishing
 from vanishing import discover
+from vanishing.rules import Rule, Rules, parse
 
 
 def make_ledger(seed, n_blocks=4, columns=("net", "fee", "hours"), label="Subtotal"):
@@ -211,3 +212,42 @@ def test_a_model_file_keeps_total_rows(tmp_path):
     loaded = vanishing.load(tmp_path / "laws.npz")
     assert [str(each) for each in loaded.totals] == [str(each) for each in laws.totals]
     assert str(loaded.check(frame)) == str(laws.check(frame))
+
+
+def make_invoices(seed, n_rows=60):
+    """Return invoices, some without tax, whose blanks are zeros, with a total row."""
+    rng = np.random.default_rng(seed)
+    net = np.round(rng.lognormal(5, 1, n_rows), 2)
+    tax = np.round(net * rng.choice([0.19, 0.07, 0.0], n_rows), 2)
+    frame = pd.DataFrame({"net": net, "tax": tax, "gross": np.round(net + tax, 2)})
+    frame.loc[n_rows] = frame.sum().round(2)
+    frame.insert(0, "number", [*(f"R{i}" for i in range(n_rows)), "Total"])
+    return frame
+
+
+@pytest.mark.parametrize("has_blanks", [False, True])
+@pytest.mark.parametrize("factor", [0.1, 0.997, 10])
+def test_a_total_that_the_laws_of_its_rows_tell_is_checked(factor, has_blanks):
+    frame = make_invoices(0)
+    if has_blanks:
+        frame["tax"] = frame.tax.replace(0, np.nan)
+    right = frame.tax.iloc[-1]
+    frame.loc[60, "tax"] = wrong = round(right * factor, 2)
+    laws = discover(frame)
+    for checked in (laws.check(frame), Rules.from_laws(laws).check(frame)):
+        assert checked.sentences() == [
+            f"row 60 (total of rows 0 to 59): tax {wrong:g} is not the sum {right:g}."
+        ]
+    assert set(laws.totals[0].columns) == {"net", "tax", "gross"}
+
+
+def test_columns_of_a_rule_about_totals_are_checked():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(np.round(rng.lognormal(5, 1, (30, 3)), 2), columns=["a", "b", "d"])
+    frame.loc[30] = frame.sum().round(2)
+    frame.loc[30, "d"] = 17.0
+    assert not len(discover(frame).check(frame))
+    rules = Rules([Rule("t", parse("totals(a, b, d)"))])
+    (found,) = rules.check(frame)
+    assert found.row == 30
+    assert [fix.column for fix in found.sums] == ["d"]

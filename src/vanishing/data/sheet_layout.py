@@ -235,7 +235,7 @@ class _Sheet:
     def _continues(self, group: list[IntArray], band: IntArray, columns: IntArray) -> bool:
         """Say whether rows below blank ones belong to the table above: they have no names."""
         below = _summarize(self.kinds[np.ix_(band, columns)])
-        if NUMBER not in below or self._find_table(band, columns, fewest=1):
+        if NUMBER not in below or self._find_table(band, columns[below != BLANK], fewest=1):
             return False
         table = self._find_table(np.concatenate(group[:2]), columns, fewest=1)
         if not table:  # names, with a blank row below them

@@ -54,9 +54,9 @@ def _find_base(symbol: str) -> Dimension | None:
     """Return what a unit without powers measures; nothing is a number."""
     if not symbol:
         return frozenset()
-    if CURRENCY.fullmatch(symbol):
-        return frozenset({(symbol, 1)})
     for name in (symbol, _PREFIXES.sub("", symbol, count=1)):
+        if CURRENCY.fullmatch(name):  # kUSD
+            return frozenset({(name, 1)})
         base = _UNITS.get(name)
         if base is not None:
             return frozenset({(base, 1)}) if base.isalpha() else measure_unit(base)
@@ -73,5 +73,6 @@ def read_unit(header: str) -> str:
     divided = re.fullmatch(r"\s*([^\W\d_](?:_?\w{1,3})?)\s*/\s*([^/()]+|\([^()]+\))\s*", header)
     if divided and measure_unit(divided[1]) is None:
         tried = [(divided[2].removeprefix("(").removesuffix(")"),)]
-    texts = (text.strip() for text in (tried[0] if tried else ()))
+    whole = [text.strip() for text in (tried[0] if tried else ())]
+    texts = [*whole, *(text.split(",")[0].strip() for text in whole)]  # (kUSD, rounded)
     return next((text for text in texts if text and measure_unit(text) is not None), "")

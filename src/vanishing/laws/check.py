@@ -59,6 +59,8 @@ class Fix:
         Decimals of the numbers of the column; None if they are not rounded.
     text : str
         What the cell holds if that is not a number, such as a typo.
+    wanted : str
+        What it should be, if that is a text.
     """
 
     column: str
@@ -68,6 +70,7 @@ class Fix:
     probability: float
     decimals: int | None = None
     text: str = ""
+    wanted: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fix", self.fix + 0.0)  # 0 instead of -0
@@ -86,7 +89,7 @@ class Fix:
         that error.
         """
         if np.isnan(self.fix):
-            return repr(self.text), ""
+            return repr(self.text), repr(self.wanted) if self.wanted else ""
         fix = self.fix
         if 0 < self.error < np.inf:
             fix = round(fix, 1 - int(np.floor(np.log10(self.error))))
@@ -120,6 +123,9 @@ class BrokenRow:
         One cell, or the fewest that restore all laws; empty if none do.
     alternatives : tuple of Fix
         Other single cells that restore them as well.
+    ways : tuple of tuple of Fix
+        Other pairs of cells that do, if no single number does, and the cell of a condition, such as
+        a wrong country. They share their probability with the fixes.
     is_missing : bool
         Whether the fixes fill cells that are missing or are not numbers.
     score : float
@@ -139,11 +145,20 @@ class BrokenRow:
     laws: tuple[int, ...]
     fixes: tuple[Fix, ...]
     alternatives: tuple[Fix, ...] = ()
+    ways: tuple[tuple[Fix, ...], ...] = field(default=(), kw_only=True)
     is_missing: bool = False
     score: float = 0.0
     total_of: str = ""
     sums: tuple[Fix, ...] = ()
     is_searched: bool = True
+
+    @property
+    def others(self) -> list[str]:
+        """What else would restore the laws, as "gross = 119" or "net = 100 and tax = 19"."""
+        return [
+            " and ".join(f"{fix.column} = {fix.typed[1]}" for fix in way)
+            for way in (*((fix,) for fix in self.alternatives), *self.ways)
+        ]
 
     def __repr__(self) -> str:
         found = [
@@ -171,6 +186,29 @@ class Findings(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Outside:
+    """Rows of which laws do not speak, though they speak of rows like these.
+
+    Parameters
+    ----------
+    laws : tuple of int
+        Numbers of the laws.
+    rows : tuple of int
+        Numbers of the rows.
+    reason : str
+        Why: "Land = De (row 12)" if they are in no case of the laws, or "no previous row by
+        account" if the laws compare them with that.
+    is_case : bool
+        Whether the laws are the cases of a condition.
+    """
+
+    laws: tuple[int, ...]
+    rows: tuple[int, ...]
+    reason: str
+    is_case: bool
+
+
+@dataclass(frozen=True)
 class Check:
     """What ``Laws.check`` found: a sequence of ``BrokenRow``.
 
@@ -191,6 +229,8 @@ class Check:
         Columns that others are computed from, such as the previous balance by account.
     n_totals : int
         Rows that are sums of others, which are checked as such.
+    outside : tuple of Outside
+        Rows that are in no case of the laws of a condition, or have no row before.
     """
 
     laws: Sequence[Statement]
@@ -201,6 +241,7 @@ class Check:
     gaps: Mapping[str, IntArray] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     n_totals: int = 0
+    outside: tuple[Outside, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -306,7 +347,12 @@ class Check:
             return "No row can be checked"
         if self.gaps:
             return "No row breaks a law"
+        n_kept = n_rows - len(set().union(*(each.rows for each in self.outside)))
         who = "The row keeps" if n_rows == 1 else f"All {n_rows} rows keep"
+        if not n_kept:
+            return "No row breaks a law"
+        if n_kept < n_rows:
+            who = f"{n_kept} of {n_rows} rows keep{'s' * (n_kept == 1)}"
         return f"{who} the law{'s' * (len(self.laws) != 1)}"
 
     def coverage(self) -> str:
@@ -319,8 +365,8 @@ class Check:
         """
         return " ".join(self._describe_coverage())
 
-    def _describe_coverage(self) -> list[str]:
-        """Return a sentence about columns, and one about missing cells."""
+    def _describe_coverage(self, numbered: bool = False) -> list[str]:
+        """Return a sentence about columns, one about missing cells, and those about other rows."""
         if not self.laws or not self.columns:
             return []
         n_all, unused = len(self.columns), self.in_no_law
@@ -337,7 +383,24 @@ class Check:
             where = join([f"{printable(name)} in {len(rows)}" for name, rows in gaps])
             rows = "1 row lacks" if n_rows == 1 else f"{n_rows} rows lack"
             said.append(f"{rows} cells that the laws need: {where}.")
+        for each in self.outside:
+            laws, n_rows = self._write_laws(each.laws, numbered), len(each.rows)
+            rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+            if each.is_case:
+                said.append(f"{rows} {'is' if n_rows == 1 else 'are'} in no case of {laws}: "
+                            f"{each.reason}.")  # fmt: skip
+            else:
+                has = "has" if n_rows == 1 else "have"
+                said.append(f"{laws} is not checked in {rows} that {has} {each.reason}.")
         return said
+
+    def _write_laws(self, laws: Sequence[int], numbered: bool) -> str:
+        """Write the numbers of some laws, or the first of them."""
+        if numbered:
+            return join([f"[{k + 1}]" for k in sorted(laws)], len(laws))
+        n_more = len(laws[2:])
+        said = " and ".join(str(self.laws[k]) for k in laws[:2])
+        return said + (f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else "")
 
     def sentences(self, *, numbered: bool = False) -> list[str]:
         """Return one sentence for each row.
@@ -354,13 +417,7 @@ class Check:
         return [self._sentence(found, numbered) for found in self.rows]
 
     def _sentence(self, found: BrokenRow, numbered: bool) -> str:
-        if numbered:
-            *first, last = [f"[{k + 1}]" for k in sorted(found.laws)] or [""]
-            laws = f"{', '.join(first)} and {last}" if first else last
-        else:
-            n_more = len(found.laws[2:])
-            laws = " and ".join(str(self.laws[k]) for k in found.laws[:2])
-            laws += f" and {n_more} more law{'s' * (n_more > 1)}" if n_more else ""
+        laws = self._write_laws(found.laws, numbered)
         where = f"row {printable(str(found.name))}: "
         if found.total_of:
             return f"{where[:-2]} (total of {found.total_of}): {_say_sums(found)}."
@@ -370,10 +427,11 @@ class Check:
             unfixed = "; no one or two cells would fix it" * found.is_searched
             return f"{where}breaks {laws}{unfixed}."
         every = [*found.fixes, *found.alternatives]
-        if len(every) > 1:
+        if len(every) > 1 or found.ways:
             # Of two cells that change together, one may be in other laws only.
-            ways = (", or " if found.alternatives else " and ").join(
-                "{} {} to {}".format(printable(fix.column), *fix.typed) for fix in every
+            ways = ", or ".join(
+                " and ".join("{} {} to {}".format(printable(fix.column), *fix.typed) for fix in way)
+                for way in (found.fixes, *((fix,) for fix in found.alternatives), *found.ways)
             )
             return f"{where}breaks {laws}; change {ways}."
         value, fix = every[0].typed
@@ -411,7 +469,7 @@ class Check:
             lines += [f"  {sentence}" for sentence in shown.sentences(numbered=numbered)]
             if len(part) > most:
                 lines.append(f"  ... and {len(part) - most} more of {len(part)} rows{more}")
-        return [*lines, *self._describe_coverage()]
+        return [*lines, *self._describe_coverage(numbered)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -432,7 +490,7 @@ class Check:
         lines: list[tuple[Any, ...]] = []
         for found in self.rows:
             law = self.name_laws(found)
-            others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
+            others = "; ".join(found.others)
             if not found.fixes:
                 lines.append((found.name, None, np.nan, np.nan, None, law, np.nan, others))
             for fix in found.fixes:
@@ -803,6 +861,11 @@ class Checker(Model):
         """Return which scores are those of broken laws."""
         return np.asarray(~(np.abs(scores) <= self.threshold))
 
+    def find_kept(self, x: FloatArray) -> BoolArray:
+        """Return which laws of a row itself it keeps, whether they speak of it or not."""
+        is_kept = ~self.find_broken(self.scores(x[None])[0]) & ~self.lack(x[None])[0]
+        return np.asarray(is_kept[: self.n_laws])
+
     def read_units(self, X: FloatArray) -> Self:
         """Return a checker that knows how many digits the rows have."""
         complete = X[~np.isnan(X).any(axis=1)]
@@ -842,16 +905,19 @@ class Checker(Model):
         likelihoods = np.array([np.exp((best - each.misfit) / 2) for each in restored])
         # What fits is kept, however odd it is; the prior only ranks it.
         likelihoods[likelihoods < CHANCE * likelihoods.sum()] = 0.0
+        if len(restored[0].fixes) > 1 and not np.any(self._limits == OUTLYING):
+            likelihoods[:] = 1.0  # all are right up to rounding, which may leave anything
         shares = likelihoods * [each.prior for each in restored]
         order = [i for i in np.argsort(-shares, kind="stable").tolist() if likelihoods[i]]
-        first = restored[order[0]].fixes
-        if len(first) > 1:
-            return BrokenRow(row, name, broken, first, score=worst)
-        every = tuple(
-            replace(restored[i].fixes[0], probability=float(shares[i] / shares.sum()))
+        ways = [
+            tuple(replace(fix, probability=float(shares[i] / shares.sum()))
+                  for fix in restored[i].fixes)
             for i in order
-        )
-        return BrokenRow(row, name, broken, every[:1], every[1:], score=worst)
+        ]  # fmt: skip
+        if len(ways[0]) > 1:
+            return BrokenRow(row, name, broken, ways[0], ways=tuple(ways[1:]), score=worst)
+        single = tuple(fix for (fix,) in ways)
+        return BrokenRow(row, name, broken, single[:1], single[1:], score=worst)
 
     @property
     def _limits(self) -> FloatArray:

@@ -71,7 +71,7 @@ class Condition:
         bool array of shape (n_rows,)
         """
         if self.values:
-            return np.isin(write_cells(cells, self.part), self.values)
+            return np.isin(self.write(cells), self.values)
         numbers = measure_cells(cells)
         if numbers is None:
             return np.zeros(len(cells), dtype=bool)
@@ -84,10 +84,19 @@ class Condition:
                 inside &= numbers <= high
         return np.asarray(inside)
 
-    def __str__(self) -> str:
+    def write(self, cells: ConditionCells) -> list[str]:
+        """Return what cells are that the condition is about, empty where they are blank."""
+        return write_cells(cells, self.part)
+
+    @property
+    def subject(self) -> str:
+        """What the condition is about, such as "month of date"."""
         name = plain_symbol(self.column)
+        return f"{self.part} of {name}" if self.part else name
+
+    def __str__(self) -> str:
+        name = self.subject
         if self.values:
-            name = f"{self.part} of {name}" if self.part else name
             *first, last = [printable(value) for value in self.values]
             return f"{name} = {', '.join(first)} or {last}" if first else f"{name} = {last}"
         if self.low and self.high:

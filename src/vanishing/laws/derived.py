@@ -98,7 +98,11 @@ class DerivedColumn:
     @property
     def name(self) -> str:
         """What it is called, such as "previous balance by account"."""
-        name = self.function.format(*map(plain_symbol, self.sources))
+        return self.describe(*map(plain_symbol, self.sources))
+
+    def describe(self, *sources: str) -> str:
+        """Return what it is called if its sources are called so."""
+        name = self.function.format(*sources)
         groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
         name += f" by {' and '.join(groups)}" if groups else ""
         return name + (f" in order of {plain_symbol(self.order)}" if self.order else "")

@@ -19,7 +19,6 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, lazy
-from vanishing.data.units import Dimension
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import MOST_NAMED, NAME_LENGTH, join, plain_symbol, printable
 from vanishing.laws.check import Fix
@@ -33,7 +32,14 @@ from vanishing.levels import CHANCE
 
 #: Dates are ordered as texts are, if they are written like 2024-12-31; others are "of dates".
 Kind = Literal[
-    "order", "order of dates", "not negative", "not positive", "values", "key", "dependency"
+    "order",
+    "order of dates",
+    "not negative",
+    "not positive",
+    "values",
+    "key",
+    "dependency",
+    "equal",
 ]
 
 ORDERS = ("order", "order of dates")
@@ -50,7 +56,7 @@ class Domain:
     kind : str
         "order" or "order of dates" of two columns, "not negative", "not positive", "values" of a
         code, "key" if no value is there twice, "dependency" if the first column determines the
-        second.
+        second, "equal" if it is the same in each row.
     columns : tuple of str
     values : tuple of str
         What a code may be, as it is written.
@@ -64,7 +70,7 @@ class Domain:
     bits: float = 0.0
 
     def __post_init__(self) -> None:
-        n_columns = 2 if self.kind in (*ORDERS, "dependency") else 1
+        n_columns = 2 if self.kind in (*ORDERS, "dependency", "equal") else 1
         if len(self.columns) != n_columns or bool(self.values) != (self.kind == "values"):
             raise ValueError(f"{self.kind!r} does not fit {self.columns} and {self.values}")
 
@@ -76,6 +82,8 @@ class Domain:
         """What holds of the first column."""
         if self.kind in ORDERS:
             return f"<= {plain_symbol(self.columns[1])}"
+        if self.kind == "equal":
+            return f"= {plain_symbol(self.columns[1])}"
         if self.kind == "dependency":
             return f"determines {plain_symbol(self.columns[1])}"
         if self.kind == "values":
@@ -208,6 +216,9 @@ def find_broken(domain: Domain, cells: DomainCells, others: DomainCells | None =
     if domain.kind == "values":
         written = cells.write(domain.columns[0])
         return np.array([text not in (*domain.values, "") for text in written])
+    if domain.kind == "equal":
+        pairs = zip(*map(cells.write, domain.columns), strict=True)
+        return np.array([all(pair) and pair[0] != pair[1] for pair in pairs], dtype=bool)
     first, last = (cells.numbers(name) for name in (domain.columns[0], domain.columns[-1]))
     if first is None or last is None:
         return np.zeros(cells.n_rows, dtype=bool)
@@ -224,14 +235,14 @@ def find_domains(
     cells: DomainCells,
     laws: Sequence[Law],
     derived: Sequence[DerivedColumn],
-    dimensions: Mapping[str, Dimension | None],
+    units: Mapping[str, str],
 ) -> tuple[Domain, ...]:
     """Return what holds in every row besides laws, and does not follow from them.
 
-    The laws also speak about columns that are ``derived`` from others. Units may tell what the
-    numbers of a column measure.
+    The laws also speak about columns that are ``derived`` from others. ``units`` are those of
+    columns of numbers, "" where they are not known.
     """
-    search = _Search(cells, laws, derived, dimensions)
+    search = _Search(cells, laws, derived, units)
     codes, keys = list(search.list_codes()), list(search.list_keys())
     orders = _leave_out_implied(list(search.list_orders()))
     return (
@@ -239,8 +250,26 @@ def find_domains(
         *search.list_signs(orders, {each.columns[0] for each in (*codes, *keys)}),
         *codes,
         *keys,
-        *_leave_out_implied(list(search.list_dependencies())),
+        *_find_equal(_leave_out_implied(list(search.list_dependencies())), cells),
     )
+
+
+def _find_equal(found: list[Domain], cells: DomainCells) -> list[Domain]:
+    """Say that columns are equal if they determine each other and are the same in each row.
+
+    Few values that repeat do not tell the law a = b. But to name it takes fewer bits than a table
+    of what stands beside what.
+    """
+    known = {each.columns for each in found}
+    said = []
+    for each in found:
+        is_mutual = each.columns[::-1] in known
+        equal = replace(each, kind="equal")
+        if not is_mutual or find_broken(equal, cells).any():
+            said.append(each)
+        elif not any(other.columns == each.columns[::-1] for other in said):
+            said.append(equal)
+    return said
 
 
 def _leave_out_implied(found: list[Domain]) -> list[Domain]:
@@ -328,9 +357,9 @@ class _Search:
         cells: DomainCells,
         laws: Sequence[Law],
         derived: Sequence[DerivedColumn],
-        dimensions: Mapping[str, Dimension | None],
+        units: Mapping[str, str],
     ) -> None:
-        self.cells, self.dimensions = cells, dimensions
+        self.cells, self.units = cells, units
         #: Functions of cells of the same row.
         self.functions = {each.name: each for each in derived if not each.is_of_other_row}
         self.laws = laws
@@ -373,8 +402,9 @@ class _Search:
                 continue
             for i, j in _list_ordered(np.column_stack([*every.values()])) if n_choices else ():
                 pair = names[i], names[j]
-                measured = {self.dimensions.get(name) for name in pair} - {None}
-                if self._is_told({*pair}) or len(measured) > 1:
+                # No order of 3 kUSD and 20 USD, nor of metres and seconds.
+                units = {self.units.get(name, "") for name in pair} - {""}
+                if self._is_told({*pair}) or len(units) > 1:
                     continue
                 low, high = every[pair[0]], every[pair[1]]
                 known = np.isfinite(low) & np.isfinite(high)

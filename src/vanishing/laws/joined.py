@@ -18,6 +18,7 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import count_decimals, printable
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.check import BrokenRow, Check
+from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, discover
 from vanishing.laws.model import ENOUGH_BITS, are_errors
@@ -35,7 +36,7 @@ class JoinedLaws:
         Names of the tables. A key names a row of the first, and any number of rows of the second.
     key, lines_key : str
         Columns that hold the key.
-    laws : tuple of Law
+    laws : tuple of Law or Domain
         Equations of columns of the table and ``sum of lines.amount``, ``number of lines``.
     check : Check
         The rows of the table that break a law, which are named by their key.
@@ -52,7 +53,7 @@ class JoinedLaws:
     lines: str
     key: str
     lines_key: str
-    laws: tuple[Law, ...]
+    laws: tuple[Law | Domain, ...]
     check: Check
     wrong_lines: Mapping[str, BrokenRow]
     without_lines: tuple[str, ...]
@@ -176,13 +177,14 @@ def _join(
         # Sums are computed: an equation with noise is what products of sums have in common.
         between = [
             k
-            for k, law in enumerate(laws)
-            if law.resolution is not None
+            for k, law in enumerate((*laws, *laws.domains))
+            if (law.resolution is not None if isinstance(law, Law) else law.kind == "equal")
             and set(law.columns) & set(beside)
             and set(law.columns) & set(columns)
             and (law.bits or 0.0) > ENOUGH_BITS + math.log2(len(keys))
         ]
-        bits = sum(laws[k].bits or 0.0 for k in between)
+        stated = (*laws, *laws.domains)
+        bits = sum(stated[k].bits or 0.0 for k in between)
         if between and (best is None or bits > best[0]):
             best = bits, _check(name, other, lines, key, joined, laws, between)
     return None if best is None else best[1]
@@ -258,7 +260,7 @@ def _check(
         other,
         key.name,
         key.lines_name,
-        tuple(laws[k] for k in between),
+        tuple((*laws, *laws.domains)[k] for k in between),
         replace(checked, rows=rows),
         wrong_lines,
         tuple(cell for cell in key.places if cell not in seen),

@@ -38,6 +38,7 @@ from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, MISJUDGED, Evidence
 from vanishing.laws.noise import fit_candidate
+from vanishing.laws.outside import blame_conditions, list_outside
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
@@ -195,21 +196,31 @@ class Laws(Equations):
         totals = self._find_totals(table)
         is_total = [each.row for each in totals.rows]
         check = partial(self._check, values, keys, names, texts, callback)
-        found = check_totals(totals, table, names, check)
+        found = check_totals(totals, _fill_blanks(table, self.zeros), names, check)
         found = self._check_domains(found, table, names, is_total)
         rows = found.rows
         if table.places:
             rows = [locate(each, table.places, table.rows[each.row]) for each in rows]
         columns = (*table.shown_names, *(each.name for each in table.set_aside))
         blanks = zip(self.names, np.isnan(values).T, strict=True)
-        gaps = {name: np.setdiff1d(np.flatnonzero(blank), is_total) for name, blank in blanks}
+        gaps = {name: np.flatnonzero(blank) for name, blank in blanks}
+        conditions = {each.column: each for law in self.equations if (each := law.where)}
+        for name, each in conditions.items():
+            if name in keys.labels:
+                gaps[name] = np.flatnonzero([not text for text in each.write(keys.labels[name])])
+        gaps = {name: np.setdiff1d(rows, is_total) for name, rows in gaps.items()}
+        kept = np.setdiff1d(np.arange(len(values)), is_total)
         return replace(
             found,
             rows=rows,
             columns=columns if has_names(X) else self.names,
             gaps={name: gap for name, gap in gaps.items() if len(gap)},
             sources=self._list_sources(),
-        )
+            outside=tuple(
+                list_outside(self.equations, self.derived, self._find_spoken(keys)[kept],
+                             keys.take(kept), kept, names)
+            ),
+        )  # fmt: skip
 
     def _check_domains(
         self, found: Check, table: Table, row_names: Sequence[Any], totals: Sequence[int]
@@ -296,7 +307,11 @@ class Laws(Equations):
             for name in law.columns
             if not law.resolution[law.names.index(name)]
         }
-        return replace(find_table_totals(table), exact=frozenset(exact))
+        found = find_table_totals(table, self.zeros).extend(self.equations)
+        told = {name for each in self.totals for name in each.columns}
+        return replace(
+            found.add_columns(told.intersection(table.shown_names)), exact=frozenset(exact)
+        )
 
     def _check(
         self,
@@ -313,8 +328,20 @@ class Laws(Equations):
         strays = {(places[row], name): text for (row, name), text in texts.items() if row in places}
         chosen = keys.take(kept) if self.derived else keys
         checker, rows = join_rows(self._checker, self.derived, values[kept], chosen)
-        found = checker.check(rows, names, callback, strays, self._find_spoken(keys)[kept])
-        return replace(found, laws=self.equations)
+        spoken = self._find_spoken(keys)[kept]
+        found = checker.check(rows, names, callback, strays, spoken)
+        told = found.rows
+        if not spoken.all():  # some laws speak of some rows: is a row in the right case?
+            checker, rows = join_rows(self._checker, self.derived, values[kept], chosen)
+            own = keys.take(kept)
+            told = [
+                blame_conditions(
+                    each, self.equations, checker.find_kept(rows.join(each.row)),
+                    spoken[each.row], own,
+                )
+                for each in told
+            ]  # fmt: skip
+        return replace(found, laws=self.equations, rows=told)
 
     def _find_spoken(self, keys: Keys) -> BoolArray:
         """Return which laws speak of which rows, shape (n_rows, n_laws)."""
@@ -369,9 +396,8 @@ class Laws(Equations):
         values = values.copy()
         values[:, unused] = 0.0
         for name in self.zeros:
-            blank = np.isnan(values[:, self.names.index(name)])
-            blank[[row for row, column in table.stray_texts if column == name]] = False
-            values[blank, self.names.index(name)] = 0.0
+            values[_find_blanks(table, name, values[:, self.names.index(name)]),
+                   self.names.index(name)] = 0.0  # fmt: skip
         return values
 
     def _list_sources(self) -> tuple[str, ...]:
@@ -517,10 +543,38 @@ class Laws(Equations):
         return draw_laws(panels, names, axes, title=title if titles else None)
 
 
-def find_table_totals(table: Table) -> Totals:
-    """Return the rows of a table that are sums of others."""
-    values = np.where(np.isinf(table.values), np.nan, table.values)
-    return find_totals(values, table.shown_names, table.row_names, read_labels(table))
+def find_table_totals(table: Table, zeros: Sequence[str] = ()) -> Totals:
+    """Return the rows of a table that are sums of others.
+
+    If blanks of some columns are ``zeros``, sums that differ from the rows are wrong there.
+    """
+
+    def find(table: Table) -> Totals:
+        values = np.where(np.isinf(table.values), np.nan, table.values)
+        return find_totals(values, table.shown_names, table.row_names, read_labels(table))
+
+    found = find(table)
+    if not (zeros and found.rows):
+        return found
+    again = find(_fill_blanks(table, zeros))
+    same = [each.row for each in again.rows] == [each.row for each in found.rows]
+    return found.add_columns(again.rows[0].columns) if same else found
+
+
+def _find_blanks(table: Table, name: str, cells: FloatArray) -> BoolArray:
+    """Return the rows in which a column is blank, and does not hold something else."""
+    blank = np.isnan(cells)
+    blank[[row for row, column in table.stray_texts if column == name]] = False
+    return blank
+
+
+def _fill_blanks(table: Table, zeros: Sequence[str]) -> Table:
+    """Return a table in which the blanks of some columns are 0."""
+    values = table.values.copy()
+    for j, name in enumerate(table.shown_names):
+        if name in zeros:
+            values[_find_blanks(table, name, values[:, j]), j] = 0.0
+    return replace(table, values=values)
 
 
 def has_names(X: Any) -> bool:
@@ -639,8 +693,9 @@ def discover(
     _check_noise(noise, len(table.shown_names))
     totals = find_table_totals(table)
     details = np.setdiff1d(np.arange(len(table.values)), [each.row for each in totals.rows])
+    read = table
     if totals.rows:
-        table = table.keep(details).tell(totals.describe())
+        table = table.keep(details)
     filled, zeros = _fill_zeros(table, random_state or 0, deadline)
     found = _find_laws(table, (), max_degree, noise, random_state, deadline, callback)
     if zeros:
@@ -650,13 +705,15 @@ def discover(
         if _sum_bits(again) > _sum_bits(found) + cost:
             found = again
     units = read_units(table)
-    dimensions = dict(zip(table.shown_names, map(measure_unit, units), strict=True))
-    domains = find_domains(DomainCells.of(table), found.equations, found.derived, dimensions)
+    written = dict(zip(table.shown_names, units, strict=True))
+    domains = find_domains(DomainCells.of(table), found.equations, found.derived, written)
     found = replace(found, domains=domains, column_units=units)
     if not totals.rows:
         return found
+    totals = find_table_totals(read, found.zeros).extend(found.equations)
     equations = [replace(law, rows=details[law.rows]) for law in found]
-    return replace(found, equations=tuple(equations), totals=totals.rows)
+    notes = (*found.notes, totals.describe())
+    return replace(found, equations=tuple(equations), totals=totals.rows, notes=notes)
 
 
 def read_units(table: Table) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ row to row, depend on columns, or be larger for some values than the noise that 
 
 import math
 from collections.abc import Iterator
-from itertools import combinations_with_replacement, islice
+from itertools import combinations, combinations_with_replacement, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from vanishing.laws.candidate import (
 )
 from vanishing.laws.cells import Cells, round_normal
 from vanishing.laws.model import ENOUGH_BITS, Code, Evidence, Written
+from vanishing.levels import ROUNDING
 
 #: Correlation of the residuals of a false law with what it leaves out, which must be seen if there.
 TELLING_CORRELATION = 0.5
@@ -47,6 +48,8 @@ def is_sound(
         code.alone = np.minimum(code.alone + known[evidence.target][rows], 0.0)
     written = code.write_with_noise() if evidence.noise else code.write_exactly()
     if written is None or not _needs_every_column(code, written) or _is_imitation(code, written):
+        return False
+    if not (written.level or written.rounded) and _is_fitted_to_few_rows(code):
         return False
     if evidence.noise and len(evidence.candidate.columns) == 2:
         # A curve of two columns is an imitation, whichever of them is the target.
@@ -80,6 +83,25 @@ def _needs_every_column(code: Code, written: Written) -> bool:
             if total - code.sum_gains(off, noise, written) < ENOUGH_BITS:
                 return False
     return True
+
+
+def _is_fitted_to_few_rows(code: Code) -> bool:
+    """Say whether parts of an exact law hold by themselves but for as few rows as terms.
+
+    If a = b and c = d are wrong in the same two rows, since a line of 17.90 is booked in the wrong
+    one of them, then a - b = 17.90 (c - d) in all rows. Those rows were fitted, not told.
+    """
+    candidate = code.candidate
+    sizes = np.abs(candidate.coefficients)
+    terms = candidate.evaluate_terms(code.values)
+    slack = 64 * ROUNDING * np.abs(terms).sum(axis=1)
+    places = range(len(candidate.terms))
+    for n_chosen in range(2, len(places) // 2 + 1):
+        for chosen in combinations(places, n_chosen):
+            n_off = int((np.abs(terms[:, chosen].sum(axis=1)) > slack).sum())
+            if 0 < n_off <= n_chosen and np.ptp(sizes):
+                return True
+    return False
 
 
 def _determines_terms(code: Code, written: Written) -> bool:

@@ -13,7 +13,7 @@ told by their sums, by words such as "Total", and by columns that are blank in f
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -24,6 +24,7 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import count_decimals, join, printable
 from vanishing.laws.cells import Cells, round_normal
 from vanishing.laws.check import BrokenRow, Check, Fix
+from vanishing.laws.law import Law
 from vanishing.laws.model import ENOUGH_BITS, RATES_OF_ERRORS
 from vanishing.levels import OUTLYING, ROUNDING, SAME
 
@@ -86,6 +87,28 @@ class Totals:
     #: Columns that were not rounded, since laws hold to the last digit in their rows.
     exact: frozenset[str] = frozenset()
 
+    def add_columns(self, names: Iterable[str]) -> "Totals":
+        """Return totals of further columns."""
+        return replace(self, rows=tuple(
+            replace(each, columns=tuple(dict.fromkeys([*each.columns, *names])))
+            for each in self.rows
+        ))  # fmt: skip
+
+    def extend(self, laws: Sequence[Law]) -> "Totals":
+        """Return totals of the columns that are sums if others are.
+
+        If all rows keep gross = net + tax to the last digit, their sums do, too.
+        """
+        found = self
+        linear = [set(law.columns) for law in laws if _holds_for_sums(law)]
+        while found.rows:
+            known = set(found.rows[0].columns)
+            told = set().union(*(each for each in linear if len(each - known) == 1)) - known
+            if not told:
+                break
+            found = found.add_columns(sorted(told))
+        return found
+
     def describe(self) -> str:
         """Say which rows are totals, in one line."""
         names = [printable(each.name) for each in self.rows]
@@ -94,6 +117,14 @@ class Totals:
         return (
             f"{are.format(join(names, MOST_TOTALS))} of {columns}, and set aside for the other laws"
         )
+
+
+def _holds_for_sums(law: Law) -> bool:
+    """Say whether sums of rows keep a law that rows keep: it is exact, linear, and for all rows."""
+    is_linear = law.logs is None and bool((law.exponents.sum(axis=1) == 1).all())
+    is_exact = law.resolution is not None and not law.resolution.any()
+    is_of_row = not law.involved[len(law.names) - law.n_derived :].any()
+    return is_linear and is_exact and is_of_row and law.where is None and law.choices is None
 
 
 def find_totals(
@@ -230,7 +261,8 @@ def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:
         for fix in (*found.fixes, *found.alternatives) if found.row in members else ():
             change = fix.fix - (0.0 if found.is_missing else fix.value)  # sums skip blanks
             if fix.column == wrong.fix.column and abs(change - missing) <= SAME * abs(missing):
-                rows[k] = replace(found, fixes=(replace(fix, probability=1.0),), alternatives=())
+                certain = (replace(fix, probability=1.0),)
+                rows[k] = replace(found, fixes=certain, alternatives=(), ways=())
                 return True
     return False
 

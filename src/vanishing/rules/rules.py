@@ -320,6 +320,9 @@ class Rules:
         for k, place in enumerate(places):
             stated[place] = laws[k]
         rows = [replace(each, laws=tuple(places[k] for k in each.laws)) for each in found.rows]
+        outside = tuple(
+            replace(each, laws=tuple(places[k] for k in each.laws)) for each in found.outside
+        )
         columns = self._read_columns(table)
         unchecked = np.full(len(table.values), not places and found.n_totals == 0)
         unchecked[list(found.unchecked)] = True
@@ -340,7 +343,7 @@ class Rules:
         rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places, sound))
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
-            unchecked=tuple(np.flatnonzero(unchecked).tolist()),
+            unchecked=tuple(np.flatnonzero(unchecked).tolist()), outside=outside,
             columns=(*table.shown_names, *(each.name for each in table.set_aside)),
         )  # fmt: skip
 
@@ -460,6 +463,8 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
         expression = AcrossRows("unique", domain.columns)
     elif domain.kind == "dependency":
         expression = AcrossRows("determines", domain.columns)
+    elif domain.kind == "equal":
+        expression = Comparison("==", column, other)
     else:
         bound = other if domain.kind == "order" else Number(0.0)
         expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)

@@ -462,6 +462,14 @@ def _check_of(
         "broken": int(checked.broken.sum()),
         "incomplete": len(checked.incomplete),
         "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
+        "outside": [
+            {
+                "laws": [str(checked.laws[k]) for k in each.laws],
+                "reason": each.reason,
+                "rows": [tables.place_of(table, row) for row in each.rows],
+            }
+            for each in checked.outside
+        ],
         "coverage": checked.coverage(),
         "in_no_law": checked.in_no_law,
         "missing": {name: len(rows) for name, rows in checked.gaps.items()},

@@ -127,7 +127,7 @@ def describe_cells(checked: Any) -> list[tuple[int, dict[str, Any]]]:
     """Return what JSON and tables say of each cell that was found, with its row."""
     listed = []
     for found in checked:
-        others = "; ".join(f"{fix.column} = {fix.typed[1]}" for fix in found.alternatives)
+        others = "; ".join(found.others)
         for fix in found.fixes or (None,):
             low, high = (math.nan, math.nan) if fix is None else fix.interval
             cell = {

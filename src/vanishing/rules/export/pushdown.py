@@ -117,7 +117,7 @@ def _check_with(drawn: Any, found: Any, numbers: Any, rules: Rules) -> Check:
         for each in checked
         if each.row >= len(drawn) and not each.is_missing
     ]
-    return replace(checked, rows=rows, unchecked=(), gaps={})
+    return replace(checked, rows=rows, unchecked=(), gaps={}, outside=())
 
 
 def describe_sample(n_rows: int, laws: Laws) -> str:
