@@ -8,7 +8,7 @@ cells of another kind (``model.are_errors``, as for rows that break a law).
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from vanishing.data.excel_files import choose_sheet
@@ -23,8 +23,11 @@ from vanishing.data.excel_formulas import (
     list_areas,
     resolve,
 )
-from vanishing.data.sheet_layout import write_address
-from vanishing.data.whole_tables import read_workbook_formulas
+from vanishing.data.sheet_layout import CellPlaces, write_address
+from vanishing.data.whole_tables import Table, read_workbook_formulas
+from vanishing.equations.text import count_decimals
+from vanishing.laws.cells import find_resolution
+from vanishing.laws.check import Check, Fix, locate
 from vanishing.laws.model import EXACT_DIGITS, are_errors
 
 Cell = tuple[int, int]
@@ -220,6 +223,89 @@ def check_formulas(
     return FormulaCheck(
         tuple(cells), n_formulas, n_formulas - skipped.total(), dict(skipped), n_same, outdated
     )
+
+
+def locate_cells(table: Table, cells: Sequence[FormulaCell]) -> list[tuple[int, str] | None]:
+    """Return the rows, from 0, and the columns of a table that hold cells of its sheet.
+
+    Parameters
+    ----------
+    table : Table
+    cells : sequence of FormulaCell
+
+    Returns
+    -------
+    list of (int, str) or None
+        None for cells that are not numbers of the table.
+    """
+    places = table.places
+    if places is None and table.first_line is not None:  # nothing else is on the sheet
+        lines = range(table.first_line - 1, table.first_line + max(table.rows, default=0))
+        places = CellPlaces(list(lines), {name: j for j, name in enumerate(table.columns)})
+    if places is None:
+        return [None] * len(cells)
+    numbers = {place + 1: number for number, place in enumerate(places.rows, 1)}
+    rows = {number: row for row, number in enumerate(table.rows.tolist())}
+    columns = {place + 1: name for name, place in places.columns.items()}
+    found: list[tuple[int, str] | None] = []
+    for cell in cells:
+        line, place = cell.row, cell.column
+        if places.is_transposed:
+            line, place = place, line
+        row, name = rows.get(numbers.get(line, 0)), columns.get(place)
+        if row is None or name is None or name not in table.shown_names:
+            found.append(None)
+        else:
+            stored = table.values[row, table.shown_names.index(name)]
+            found.append((row, name) if stored == cell.value else None)
+    return found
+
+
+def blame_formulas(laws: Any, check: Check, table: Table, cells: Sequence[FormulaCell]) -> Check:
+    """Return a check that names cells that break a formula, where they explain a broken row.
+
+    They do if the laws that the row breaks hold with the values of the formulas. Other laws may
+    break then: a cell that is computed from a wrong one keeps its law.
+
+    Parameters
+    ----------
+    laws : Laws
+    check : Check
+        What ``laws.check`` found.
+    table : Table
+    cells : sequence of FormulaCell
+        Cells of the sheet of the table.
+
+    Returns
+    -------
+    Check
+    """
+    broken = {found.row: found for found in check if not (found.is_missing or found.total_of)}
+    values = table.values.copy()
+    blamed: dict[int, list[Fix]] = {}
+    for cell, place in zip(cells, locate_cells(table, cells), strict=True):
+        if place is None or place[0] not in broken or cell.agrees:
+            continue
+        row, name = place
+        spoken = {name for k in broken[row].laws for name in check.laws[k].columns}
+        if name in spoken and isinstance(cell.expected, int | float):
+            j = table.shown_names.index(name)
+            value, right = float(values[row, j]), float(cell.expected)
+            decimals = count_decimals(find_resolution(table.values[:, j]))
+            blamed.setdefault(row, []).append(Fix(name, value, right, 0.0, 1.0, decimals))
+            values[row, j] = right
+    if not blamed:
+        return check
+    left = {found.row: found.laws for found in laws.check(replace(table, values=values))}
+    rows = []
+    for found in check:
+        if found.row in blamed and set(found.laws).isdisjoint(left.get(found.row, ())):
+            fixes = tuple(blamed[found.row])
+            found = replace(found, name=table.row_names[found.row], fixes=fixes, alternatives=())
+            if table.places is not None:
+                found = locate(found, table.places, int(table.rows[found.row]))
+        rows.append(found)
+    return replace(check, rows=rows)
 
 
 class _Run(NamedTuple):
