@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from vanishing.data.excel_files import choose_sheet
 from vanishing.data.excel_formulas import (
+    Call,
     Evaluator,
     Formula,
     FormulaSheet,
@@ -397,7 +398,7 @@ class _SheetCheck:
             usual = self._find_usual(runs[down], down, is_main=down == order[0])
             for run in runs[down]:
                 for cell in run.exceptions:
-                    if cell not in usual and cell not in named:
+                    if not (cell in usual or cell in named or self._is_sound(run, cell, down)):
                         named[cell] = self._describe(run, cell)
         n_same = sum(run.n_same for run in runs[order[0]])
         return list(named.values()), n_same
@@ -430,6 +431,41 @@ class _SheetCheck:
                 if is_filled_across or is_end or is_other_kind:
                     usual.add(cell)
         return usual
+
+    def _is_sound(self, run: _Run, cell: Cell, down: bool) -> bool:
+        """Say whether a number is what its formula cannot give: a tie, or what is not known."""
+        stored = self.sheet.values.get(cell)
+        if cell in self.trees or not isinstance(stored, float):
+            return False
+        # Where the formula would refer to a blank or a text, and nowhere else does.
+        steps = range(run.first[not down], run.last[not down] + 1)
+        cells = ((k, cell[1]) if down else (cell[0], k) for k in steps)
+        filled = (each for each in cells if self.trees.get(each) == run.formula)
+        if self._lacks_number(run.formula, cell) and not any(
+            self._lacks_number(run.formula, each) for each in filled
+        ):
+            return True
+        if not isinstance(run.formula, Call) or run.formula.name != "ROUND":
+            return False
+        try:
+            value, digits = (
+                self.evaluator.evaluate(each, self.sheet.title, *cell)
+                for each in run.formula.arguments
+            )
+        except (NotEvaluatedError, ValueError):
+            return False
+        if not (isinstance(value, Number) and isinstance(digits, Number)):
+            return False
+        half = 10.0 ** -round(digits.value) / 2
+        off = abs(value.value - stored)
+        return abs(off - half) <= value.error + self.evaluator.measure_error(stored)
+
+    def _lacks_number(self, tree: Formula, cell: Cell) -> bool:
+        """Say whether a formula refers to a single cell of its sheet that is no number there."""
+        return any(
+            area.is_cell and area.sheet is None and not self.sheet.has_numbers(area)
+            for area in list_areas(tree, *cell)
+        )
 
     def _describe(self, run: _Run, cell: Cell) -> FormulaCell:
         sheet = self.sheet

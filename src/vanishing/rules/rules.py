@@ -265,12 +265,25 @@ class Rules:
         broken : bool array of shape (n_rows,)
         checked : bool array of shape (n_rows,)
         """
-        columns = X if isinstance(X, Columns) else self._read_columns(self._take(X))
+        columns = X if isinstance(X, Columns) else self.read_columns(X)
         keeps, known = decide(self.condition(rule, columns.texts), columns)
         if rule.where is not None:
             # Where it is unknown whether the rule applies, nothing is checked.
             known &= decide(rule.where, columns)[0]
         return known & ~keeps, known
+
+    def read_columns(self, X: Any) -> Columns:
+        """Return the cells of a table as rules see them: some blanks count as 0.
+
+        Parameters
+        ----------
+        X : table with the columns of the rules
+
+        Returns
+        -------
+        Columns
+        """
+        return self._read_columns(self._take(X))
 
     def _take(self, X: Any) -> Table:
         """Return a table; columns without names are those of the rules, in their order."""
