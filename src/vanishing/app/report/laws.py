@@ -11,7 +11,7 @@ from vanishing.app.wording import NAMED, count_things
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import join
+from vanishing.equations.text import join, printable
 from vanishing.laws.check import Findings
 from vanishing.laws.domains import write_domains
 from vanishing.laws.formulas import write_value
@@ -206,6 +206,9 @@ def _write_fixes(found: Any) -> list[Child]:
     """Return the cells to change, together, or each instead of the others."""
     if found.total_of and not found.fixes:
         return ["one of its rows is wrong: other totals agree with it"]
+    if found.cells and not found.fixes:
+        held = ", ".join(f"{printable(name)} {text}" for name, text in found.cells)
+        return ["; ".join([held, *found.beside])]
     if not found.fixes:  # of what is no equation, none is looked for
         return ["no change of one or two cells would fix it"] if found.is_searched else []
     written: list[Child] = []
