@@ -157,6 +157,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         used = {name for law in listed for name in law.columns}
         used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         used |= {law.where.column for law in listed if law.where is not None}
+        used |= {name for each in getattr(found, "domains", ()) for name in each.columns}
         if used and (unused := [name for name in found.names if name not in used]):
             from vanishing.equations.text import join
 
@@ -225,7 +226,7 @@ class CheckOptions(Degree):
         OPTIONS,
         *("--rules", "-r"),
         metavar="FILE",
-        help="Rules to check instead: of laws --save, or laws saved in Python.",
+        help="Rules to check instead: of laws --save, without --report, or laws saved in Python.",
     )
     top: int = option(
         OUTPUT,
