@@ -34,6 +34,23 @@ def make_orders(seed=0, n_rows=N_ROWS, date_format="%Y-%m-%d"):
     )
 
 
+def test_broken_rows_are_told_with_their_cells_and_counterparts():
+    orders = make_orders()
+    laws = discover(orders)
+    orders.loc[3, "start"] = "2026-01-01"
+    orders.loc[5, "city"] = "Paris"
+    orders.loc[9, "id"] = orders.loc[4, "id"]
+    said = {each.split(":")[0]: each for each in laws.check(orders).sentences()}
+    code = orders.loc[5, "zip"]
+    assert f"start 2026-01-01 and end {orders.loc[3, 'end']} break" in said["row 3"]
+    assert said["row 5"].startswith(f"row 5: city Paris and zip {code} break city is")
+    assert f"; {code} is city {code % 13} in the other rows" in said["row 5"]
+    assert f"; {orders.loc[9, 'id']} is also in row 4" in said["row 9"]
+    rules = Rules((Rule("zip", parse("determines(zip, city)")),))
+    (sentence,) = rules.check(orders).sentences()
+    assert sentence.endswith(f"; {code} is city {code % 13} in the other rows.")
+
+
 EXPECTED = {
     "start <= end", "qty >= 0", "id is unique", "zip determines city",
     "product determines price", "status is closed, open or paid",

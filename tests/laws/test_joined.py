@@ -89,6 +89,14 @@ def test_keys_without_a_counterpart_are_said():
     ]
 
 
+def test_a_key_that_occurs_twice_is_said_with_its_rows():
+    orders, lines = make_pair(4)
+    orders = pd.concat([orders, orders.iloc[[5]]], ignore_index=True)
+    found = find(orders, lines)
+    assert found.notes == ["A105 occurs twice in orders: rows 5 and 40, which are not checked"]
+    assert found.without_row == ()
+
+
 def test_order_and_names_do_not_matter():
     orders, lines = make_pair(5)
     orders.loc[3, "total"] += 7

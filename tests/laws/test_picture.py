@@ -235,3 +235,15 @@ def test_a_plot_without_a_law_says_so():
     assert axes.shape == (0, 2)
     words = [each.get_text() for each in plt.gcf().findobj(Text)]
     assert any("there is no law" in each for each in words)
+
+
+def test_the_axis_of_a_law_of_zeros_is_one_that_can_be_read():
+    rng = np.random.default_rng(0)
+    countries = rng.choice(["DE", "CH"], 120)
+    net = rng.lognormal(5, 1, 120).round(2)
+    tax = np.where(countries == "DE", 0.19 * net, 0.0).round(2)
+    table = pd.DataFrame({"net": net, "tax": tax, "country": countries})
+    laws = discover(table)
+    which = [k for k, law in enumerate(laws) if str(law).startswith("tax = 0 ")]
+    lower = np.ravel(laws.plot(table, which=which))[1]
+    assert np.ptp(lower.get_ylim()) > 1e-3

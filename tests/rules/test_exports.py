@@ -26,6 +26,7 @@ from tests.support.hostile import HOSTILE_NAMES
 from tests.support.paths import DOCS, ROOT
 
 from vanishing import discover
+from vanishing.laws import check_formulas
 from vanishing.rules import Rule, Rules, parse, save_rules
 from vanishing.rules.export import (
     to_constraints,
@@ -412,6 +413,30 @@ def test_a_workbook_marks_cells_that_break_rules_about_all_rows():
         "AND(NOT(ISBLANK($A2)), NOT(ISBLANK($B2)), 2*SUMPRODUCT(($A$2:$A$4=$A2)*($B$2:$B$4=$B2))"
         "<=SUMPRODUCT(($A$2:$A$4=$A2)*NOT(ISBLANK($B$2:$B$4))))"
     )
+
+
+def test_a_workbook_of_a_sound_table_breaks_no_formula():
+    """Ties may be rounded up or down, blanks leave products unknown, and totals are sums."""
+    quantity, weight = np.arange(3, 43, dtype=float), np.tile([0.25, 0.5, 1.3, 2.7], 10)
+    total = np.floor(quantity * weight * 10) / 10
+    total[weight != 0.25] = np.round((quantity * weight)[weight != 0.25], 1)
+    weight[7] = np.nan
+    frame = pd.DataFrame({"quantity": quantity, "weight": weight, "total": total})
+    frame["note"] = [""] * 39 + ["x"]
+    frame.loc[40] = [quantity.sum(), np.nan, total.sum(), "sum"]
+    rules = Rules.from_laws(discover(frame))
+    strays = {(7, "weight"): "2.7kg"}
+    export = to_excel(rules, frame, texts=["note"], formulas=True, strays=strays)
+    content = export.files["table.xlsx"]
+    sheet = openpyxl.load_workbook(io.BytesIO(content))["Table"]
+    assert sheet["C42"].value == "=ROUND(SUM(C2:C41),1)"
+    assert sheet["B9"].value == "2.7kg"
+    assert sheet["D2"].data_type == "n"  # blank
+    formulas = [cell.data_type == "f" for cell in sheet["C"][1:]]
+    assert 20 < sum(formulas) < 39
+    found = check_formulas(content)
+    assert found.n_evaluated == found.n_formulas
+    assert found.cells == ()
 
 
 def test_a_workbook_with_hostile_names():

@@ -12,6 +12,7 @@ from tests.support.hostile import HOSTILE_NAMES
 
 from vanishing import discover
 from vanishing.rules import Rule, Rules, parse
+from vanishing.rules.export import to_sql
 from vanishing.rules.file import read_rules, write_rules
 
 
@@ -311,3 +312,16 @@ def test_columns_with_noise_in_percent_beside_others():
     assert broken[3]
     assert broken.tolist() == laws.check(other).broken.tolist()
     assert rules.check(other).broken.tolist() == broken.tolist()
+
+
+def test_dates_are_ordered_as_days():
+    days = ["02.01.2025", "15.06.2025", None, "31.12.2024", "3l.01.2025"]
+    ends = ["03.01.2025", "01.07.2025", "x", "01.01.2025", "01.02.2025"]
+    frame = pd.DataFrame({"day": days, "to": ends})
+    for text, broken in (
+        ("day >= '2025-01-01'", [3, 4]), ("day < '01.06.2025'", [1, 4]), ("day <= to", [4]),
+    ):  # fmt: skip
+        rules = Rules((Rule("own", parse(text)),))
+        assert [each.row for each in rules.check(frame).rows] == broken
+    export = to_sql(Rules((Rule("own", parse("day < '01.06.2025'")),)), "orders", "duckdb")
+    assert len(export.unsaid) == 1

@@ -138,6 +138,10 @@ class BrokenRow:
     is_searched : bool
         Whether cells were looked for that would restore the laws; not if none of these is an
         equation.
+    cells : tuple of (str, str)
+        Columns of the rules that it breaks, and what it holds there, if no cell would fix it.
+    beside : tuple of str
+        What other rows hold instead: "50667 is Köln in the other rows".
     """
 
     row: int
@@ -151,6 +155,8 @@ class BrokenRow:
     total_of: str = ""
     sums: tuple[Fix, ...] = ()
     is_searched: bool = True
+    cells: tuple[tuple[str, str], ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def others(self) -> list[str]:
@@ -423,6 +429,10 @@ class Check:
             return f"{where[:-2]} (total of {found.total_of}): {_say_sums(found)}."
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
+        if not found.fixes and found.cells:
+            held = join([f"{printable(name)} {text}" for name, text in found.cells])
+            break_them = "break" if len(found.cells) > 1 else "breaks"
+            return f"{'; '.join([f'{where}{held} {break_them} {laws}', *found.beside])}."
         if not found.fixes:
             unfixed = "; no one or two cells would fix it" * found.is_searched
             return f"{where}breaks {laws}{unfixed}."

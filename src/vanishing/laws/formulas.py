@@ -8,11 +8,12 @@ cells of another kind (``model.are_errors``, as for rows that break a law).
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from vanishing.data.excel_files import choose_sheet
 from vanishing.data.excel_formulas import (
+    Call,
     Evaluator,
     Formula,
     FormulaSheet,
@@ -23,8 +24,11 @@ from vanishing.data.excel_formulas import (
     list_areas,
     resolve,
 )
-from vanishing.data.sheet_layout import write_address
-from vanishing.data.whole_tables import read_workbook_formulas
+from vanishing.data.sheet_layout import CellPlaces, write_address
+from vanishing.data.whole_tables import Table, read_workbook_formulas
+from vanishing.equations.text import count_decimals
+from vanishing.laws.cells import find_resolution
+from vanishing.laws.check import Check, Fix, locate
 from vanishing.laws.model import EXACT_DIGITS, are_errors
 
 Cell = tuple[int, int]
@@ -222,6 +226,89 @@ def check_formulas(
     )
 
 
+def locate_cells(table: Table, cells: Sequence[FormulaCell]) -> list[tuple[int, str] | None]:
+    """Return the rows, from 0, and the columns of a table that hold cells of its sheet.
+
+    Parameters
+    ----------
+    table : Table
+    cells : sequence of FormulaCell
+
+    Returns
+    -------
+    list of (int, str) or None
+        None for cells that are not numbers of the table.
+    """
+    places = table.places
+    if places is None and table.first_line is not None:  # nothing else is on the sheet
+        lines = range(table.first_line - 1, table.first_line + max(table.rows, default=0))
+        places = CellPlaces(list(lines), {name: j for j, name in enumerate(table.columns)})
+    if places is None:
+        return [None] * len(cells)
+    numbers = {place + 1: number for number, place in enumerate(places.rows, 1)}
+    rows = {number: row for row, number in enumerate(table.rows.tolist())}
+    columns = {place + 1: name for name, place in places.columns.items()}
+    found: list[tuple[int, str] | None] = []
+    for cell in cells:
+        line, place = cell.row, cell.column
+        if places.is_transposed:
+            line, place = place, line
+        row, name = rows.get(numbers.get(line, 0)), columns.get(place)
+        if row is None or name is None or name not in table.shown_names:
+            found.append(None)
+        else:
+            stored = table.values[row, table.shown_names.index(name)]
+            found.append((row, name) if stored == cell.value else None)
+    return found
+
+
+def blame_formulas(laws: Any, check: Check, table: Table, cells: Sequence[FormulaCell]) -> Check:
+    """Return a check that names cells that break a formula, where they explain a broken row.
+
+    They do if the laws that the row breaks hold with the values of the formulas. Other laws may
+    break then: a cell that is computed from a wrong one keeps its law.
+
+    Parameters
+    ----------
+    laws : Laws
+    check : Check
+        What ``laws.check`` found.
+    table : Table
+    cells : sequence of FormulaCell
+        Cells of the sheet of the table.
+
+    Returns
+    -------
+    Check
+    """
+    broken = {found.row: found for found in check if not (found.is_missing or found.total_of)}
+    values = table.values.copy()
+    blamed: dict[int, list[Fix]] = {}
+    for cell, place in zip(cells, locate_cells(table, cells), strict=True):
+        if place is None or place[0] not in broken or cell.agrees:
+            continue
+        row, name = place
+        spoken = {name for k in broken[row].laws for name in check.laws[k].columns}
+        if name in spoken and isinstance(cell.expected, int | float):
+            j = table.shown_names.index(name)
+            value, right = float(values[row, j]), float(cell.expected)
+            decimals = count_decimals(find_resolution(table.values[:, j]))
+            blamed.setdefault(row, []).append(Fix(name, value, right, 0.0, 1.0, decimals))
+            values[row, j] = right
+    if not blamed:
+        return check
+    left = {found.row: found.laws for found in laws.check(replace(table, values=values))}
+    rows = []
+    for found in check:
+        if found.row in blamed and set(found.laws).isdisjoint(left.get(found.row, ())):
+            fixes = tuple(blamed[found.row])
+            found = replace(found, name=table.row_names[found.row], fixes=fixes, alternatives=())
+            if table.places is not None:
+                found = locate(found, table.places, int(table.rows[found.row]))
+        rows.append(found)
+    return replace(check, rows=rows)
+
+
 class _Run(NamedTuple):
     """A formula that was filled into cells of a line, and the cells of the line that lack it.
 
@@ -311,7 +398,7 @@ class _SheetCheck:
             usual = self._find_usual(runs[down], down, is_main=down == order[0])
             for run in runs[down]:
                 for cell in run.exceptions:
-                    if cell not in usual and cell not in named:
+                    if not (cell in usual or cell in named or self._is_sound(run, cell, down)):
                         named[cell] = self._describe(run, cell)
         n_same = sum(run.n_same for run in runs[order[0]])
         return list(named.values()), n_same
@@ -344,6 +431,41 @@ class _SheetCheck:
                 if is_filled_across or is_end or is_other_kind:
                     usual.add(cell)
         return usual
+
+    def _is_sound(self, run: _Run, cell: Cell, down: bool) -> bool:
+        """Say whether a number is what its formula cannot give: a tie, or what is not known."""
+        stored = self.sheet.values.get(cell)
+        if cell in self.trees or not isinstance(stored, float):
+            return False
+        # Where the formula would refer to a blank or a text, and nowhere else does.
+        steps = range(run.first[not down], run.last[not down] + 1)
+        cells = ((k, cell[1]) if down else (cell[0], k) for k in steps)
+        filled = (each for each in cells if self.trees.get(each) == run.formula)
+        if self._lacks_number(run.formula, cell) and not any(
+            self._lacks_number(run.formula, each) for each in filled
+        ):
+            return True
+        if not isinstance(run.formula, Call) or run.formula.name != "ROUND":
+            return False
+        try:
+            value, digits = (
+                self.evaluator.evaluate(each, self.sheet.title, *cell)
+                for each in run.formula.arguments
+            )
+        except (NotEvaluatedError, ValueError):
+            return False
+        if not (isinstance(value, Number) and isinstance(digits, Number)):
+            return False
+        half = 10.0 ** -round(digits.value) / 2
+        off = abs(value.value - stored)
+        return abs(off - half) <= value.error + self.evaluator.measure_error(stored)
+
+    def _lacks_number(self, tree: Formula, cell: Cell) -> bool:
+        """Say whether a formula refers to a single cell of its sheet that is no number there."""
+        return any(
+            area.is_cell and area.sheet is None and not self.sheet.has_numbers(area)
+            for area in list_areas(tree, *cell)
+        )
 
     def _describe(self, run: _Run, cell: Cell) -> FormulaCell:
         sheet = self.sheet

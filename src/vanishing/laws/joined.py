@@ -6,16 +6,16 @@ laws of any table; the choice of the two columns that hold the key costs bits, t
 """
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.whole_tables import Table
-from vanishing.equations.text import count_decimals, printable
+from vanishing.equations.text import count_decimals, join, printable
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.check import BrokenRow, Check
 from vanishing.laws.domains import Domain
@@ -24,6 +24,9 @@ from vanishing.laws.laws import Laws, discover
 from vanishing.laws.model import ENOUGH_BITS, are_errors
 from vanishing.laws.table import read_labels, take_table
 from vanishing.levels import SAME
+
+#: Keys that a note names.
+MOST_KEYS = 3
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class JoinedLaws:
         Keys of the table that no line has. Such rows are not checked.
     without_row : tuple of str
         Keys of lines that the table does not have.
+    key_rows : mapping of str to tuple of int
+        Numbers of the rows of the table that have a key, from 0. Rows with a key that occurs twice
+        are not checked.
+    row_names : tuple of str
+        What these rows are called.
     """
 
     table: str
@@ -58,6 +66,8 @@ class JoinedLaws:
     wrong_lines: Mapping[str, BrokenRow]
     without_lines: tuple[str, ...]
     without_row: tuple[str, ...]
+    key_rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    row_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([*self.write_laws(), *self.sentences(), *self.notes])
@@ -94,10 +104,41 @@ class JoinedLaws:
             found.append(sentence)
         return found
 
+    def find_wrong(self, row: BrokenRow) -> tuple[str, int]:
+        """Return where a row that breaks a law is wrong.
+
+        Parameters
+        ----------
+        row : BrokenRow
+            A row of ``check``.
+
+        Returns
+        -------
+        table : str
+            What the table is called: that of the lines if one of these is wrong.
+        row : int
+            Number of its row, from 0.
+        """
+        line = self.wrong_lines.get(str(row.name))
+        if line is not None:
+            return self.lines, line.row
+        return self.table, self.key_rows[str(row.name)][0]
+
     @property
     def notes(self) -> list[str]:
-        """What has no counterpart in the other table."""
+        """What has no counterpart in the other table, and which keys are not unique."""
         notes = []
+        often = {key: rows for key, rows in self.key_rows.items() if len(rows) > 1}
+        for key, rows in list(often.items())[:MOST_KEYS]:
+            times = "twice" if len(rows) == 2 else f"{len(rows)} times"
+            listed = join([printable(self.row_names[row]) for row in rows])
+            notes.append(
+                f"{printable(key)} occurs {times} in {self.table}: rows {listed}, which are not "
+                "checked"
+            )
+        if (n_more := len(often) - MOST_KEYS) > 0:
+            keys = "1 more key occurs" if n_more == 1 else f"{n_more} more keys occur"
+            notes.append(f"{keys} more than once in {self.table}")
         if self.without_lines:
             notes.append(f"{_count(self.without_lines)} of {self.table} without {self.lines}")
         if self.without_row:
@@ -151,8 +192,13 @@ class _Key(NamedTuple):
 
     name: str
     lines_name: str
-    places: dict[str, int]
+    rows: Mapping[str, list[int]]
     cells: list[str]
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The row of each key that occurs once."""
+        return {cell: rows[0] for cell, rows in self.rows.items() if len(rows) == 1}
 
 
 def _join(
@@ -160,6 +206,7 @@ def _join(
 ) -> JoinedLaws | None:
     """Return the laws of the pair of columns that explains most."""
     keys = list(_list_keys(table, lines))
+    own_names = tuple(map(str, table.row_names))
     best: tuple[float, JoinedLaws] | None = None
     for key in keys:
         beside = _add_up(other, lines, key, len(table.values))
@@ -169,7 +216,8 @@ def _join(
         if not columns or len(both) < len(columns) + len(beside):
             continue
         row_names = np.full(len(table.values), "", dtype=object)
-        row_names[list(key.places.values())] = list(key.places)
+        places = key.places
+        row_names[list(places.values())] = list(places)
         values = np.column_stack(list(both.values()))
         kept = row_names != ""
         joined = Table(values[kept], tuple(both), row_ids=row_names[kept])
@@ -186,7 +234,7 @@ def _join(
         stated = (*laws, *laws.domains)
         bits = sum(stated[k].bits or 0.0 for k in between)
         if between and (best is None or bits > best[0]):
-            best = bits, _check(name, other, lines, key, joined, laws, between)
+            best = bits, _check(name, other, lines, key, own_names, joined, laws, between)
     return None if best is None else best[1]
 
 
@@ -194,16 +242,19 @@ def _list_keys(table: Table, lines: Table) -> Iterator[_Key]:
     """Yield pairs of columns: the first names the rows of a table, the second has most of these."""
     columns, others = _read_keys(table), _read_keys(lines)
     for name, cells in columns.items():
-        number = Counter(cell for cell in cells if cell)
-        n_twice = sum(each for each in number.values() if each > 1)
-        if n_twice and not are_errors(n_twice, n_twice, number.total(), 1):
+        rows = defaultdict[str, list[int]](list)
+        for i, cell in enumerate(cells):
+            if cell:
+                rows[cell].append(i)
+        n_rows = sum(map(len, rows.values()))
+        n_twice = sum(len(each) for each in rows.values() if len(each) > 1)
+        if n_twice and not are_errors(n_twice, n_twice, n_rows, 1):
             continue
-        places = {cell: i for i, cell in enumerate(cells) if number[cell] == 1}
         for other, texts in others.items():
             said = [text for text in texts if text]
-            known = sum(text in places for text in said)
+            known = sum(len(rows.get(text, ())) == 1 for text in said)
             if 2 * known > len(said) > len(set(said)):
-                yield _Key(name, other, places, texts)
+                yield _Key(name, other, rows, texts)
 
 
 def _read_keys(table: Table) -> dict[str, list[str]]:
@@ -219,7 +270,8 @@ def _read_keys(table: Table) -> dict[str, list[str]]:
 
 def _add_up(other: str, lines: Table, key: _Key, n_rows: int) -> dict[str, FloatArray]:
     """Return the sums of the columns of lines for each row of the table, and their number."""
-    rows = np.array([key.places.get(cell, n_rows) for cell in key.cells])
+    places = key.places
+    rows = np.array([places.get(cell, n_rows) for cell in key.cells])
     number = np.bincount(rows, minlength=n_rows + 1)[:n_rows].astype(float)
     number[number == 0] = np.nan
     found = {}
@@ -238,6 +290,7 @@ def _check(
     other: str,
     lines: Table,
     key: _Key,
+    row_names: tuple[str, ...],
     joined: Table,
     laws: Laws,
     between: list[int],
@@ -264,7 +317,9 @@ def _check(
         replace(checked, rows=rows),
         wrong_lines,
         tuple(cell for cell in key.places if cell not in seen),
-        tuple(sorted(cell for cell in seen if cell and cell not in key.places)),
+        tuple(sorted(cell for cell in seen if cell and cell not in key.rows)),
+        {cell: tuple(rows) for cell, rows in key.rows.items()},
+        row_names,
     )
 
 
@@ -283,6 +338,6 @@ def _find_line(row: BrokenRow, broken: list[BrokenRow], key: _Key, other: str) -
 
 
 def _count(keys: tuple[str, ...]) -> str:
-    shown = ", ".join(printable(key) for key in keys[:3])
-    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    shown = ", ".join(printable(key) for key in keys[:MOST_KEYS])
+    more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
     return f"{len(keys)} key{'s' * (len(keys) > 1)} ({shown}{more})"

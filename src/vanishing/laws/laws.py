@@ -39,6 +39,7 @@ from vanishing.laws.law import Equations, Law, write_whole
 from vanishing.laws.model import ENOUGH_BITS, MISJUDGED, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.outside import blame_conditions, list_outside
+from vanishing.laws.reasons import RuleCells, add_reasons
 from vanishing.laws.rows_before import Derivation, Deriver
 from vanishing.laws.search import check_options, choose_degree, order_terms
 from vanishing.laws.selection import Selection, find_zeros, select_laws
@@ -240,6 +241,9 @@ class Laws(Equations):
                 unchecked &= np.any([cells.levels(name) < 0 for name in each.columns], axis=0)
         sound = np.setdiff1d(np.arange(found.n_rows), [each.row for each in rows])
         rows = rule_out(rows, lambda tried: cells.find_sound(domains, tried, sound))
+        said = (RuleCells(each.kind, each.columns) for each in self.domains)
+        rules = dict(enumerate(said, len(self.equations)))
+        rows = add_reasons(rows, rules, cells, table)
         rows.sort(key=lambda each: each.row)
         places = tuple(np.flatnonzero(unchecked).tolist())
         return replace(found, laws=(*self.equations, *self.domains), rows=rows, unchecked=places)

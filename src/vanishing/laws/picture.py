@@ -11,6 +11,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import shorten_name, significant
+from vanishing.laws.check import LEAST
 from vanishing.laws.law import Law
 from vanishing.style import (
     LINE_SPACING,
@@ -157,7 +158,8 @@ def draw_panel(panel: Panel, row_names: Any, upper: Any, lower: Any, *, has_titl
     lower.axhline(0, color=colors.note, linewidth=0.8, zorder=1)
     upper.set(xlim=x_ends, ylim=ends)
     typical = np.median if panel.is_logarithmic else np.max  # percentages of small values are huge
-    least = 1.6 * float(typical(width / units)) if len(width) else 0.0
+    # Where all terms are zero, there is no width that could be seen.
+    least = 1.6 * float(typical(width / units)) if (width > LEAST).any() else 0.0
     lower.set(xlim=x_ends, ylim=_choose_ends(panel.shown_off, panel, least))
     _draw_points(upper, panel, panel.measured)
     _draw_points(lower, panel, panel.shown_off)

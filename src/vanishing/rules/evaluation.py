@@ -16,6 +16,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, lazy
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable
+from vanishing.laws.conditions import measure_cells
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
 from vanishing.laws.domains import Domain, DomainCells, find_broken
 from vanishing.rules.expression import (
@@ -40,6 +41,9 @@ from vanishing.rules.expression import (
     Sum,
     Text,
 )
+
+#: Dates whose order is that of letters.
+ORDERED = re.compile(r"\d{4}(-\d\d|\Z)")
 
 
 class Cells(NamedTuple):
@@ -184,8 +188,7 @@ def _compute_previous(node: Previous, columns: Columns) -> Cells:
 def _compare(node: Comparison, columns: Columns) -> Cells:
     parts = _agree(node, [compute(each, columns) for each in (node.left, node.right)])
     if _is_text(parts[0]) and node.operator not in ("==", "!="):
-        for each in parts:
-            _refuse_unordered(node, each)
+        parts = _order(node, parts)
     left, right = (each.values for each in parts)
     kept = np.asarray(_COMPARE[node.operator](left, right), dtype=bool)
     if not _is_text(parts[0]):
@@ -213,15 +216,34 @@ def _agree(node: Expression, parts: list[Cells]) -> list[Cells]:
     ]  # fmt: skip
 
 
-def _refuse_unordered(node: Comparison, cells: Cells) -> None:
-    """Refuse to order texts that are not dates of one length, whose order is that of letters."""
-    found = np.ravel(np.asarray(cells.values, dtype=object)[..., None][cells.known])
-    for each in found.tolist():
-        if not re.match(r"\d{4}(-\d\d|\Z)", each):
-            raise RuleError(
-                f"{node} needs the order of {printable(each)!r}, which is not a date such as "
-                "2024-12-31; texts are compared by == and != only"
-            )
+def _order(node: Comparison, parts: list[Cells]) -> list[Cells]:
+    """Return texts that can be ordered: as they are, or as the days of the dates that they say.
+
+    Dates of one length, such as 2024-12-31, have the order of letters. Beside other dates, a text
+    that is none is undefined.
+    """
+    texts = [np.ravel(np.asarray(each.values, dtype=object)) for each in parts]
+    said = [
+        set(values[np.broadcast_to(np.ravel(each.known), values.shape)].tolist())
+        for values, each in zip(texts, parts, strict=True)
+    ]
+    others = [text for each in said for text in each if not ORDERED.match(text)]
+    if not others:
+        return parts
+    days = {
+        text: measure_cells(np.array([text], dtype=object)) for text in {"", *set().union(*said)}
+    }
+    if not all(any(days[text] is not None for text in each) for each in said if each):
+        text = next((text for text in others if days[text] is None), others[0])
+        raise RuleError(
+            f"{node} needs the order of {printable(text)!r}, which is not a date such as "
+            "2024-12-31 or 31.12.2024; texts are compared by == and != only"
+        )
+    found = []
+    for values, each in zip(texts, parts, strict=True):
+        numbers = [np.nan if (day := days.get(text)) is None else float(day[0]) for text in values]
+        found.append(Cells(np.reshape(numbers, np.shape(each.values)), each.known))
+    return found
 
 
 def _compute_is_in(node: IsIn, columns: Columns) -> Cells:

@@ -10,12 +10,13 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
-from vanishing.laws.check import Check, Fix, add_broken, choose_threshold, rule_out
+from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, choose_threshold, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.conditions import write_cells
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
 from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
+from vanishing.laws.reasons import RuleCells, add_reasons
 from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
@@ -269,12 +270,25 @@ class Rules:
         broken : bool array of shape (n_rows,)
         checked : bool array of shape (n_rows,)
         """
-        columns = X if isinstance(X, Columns) else self._read_columns(self._take(X))
+        columns = X if isinstance(X, Columns) else self.read_columns(X)
         keeps, known = decide(self.condition(rule, columns.texts), columns)
         if rule.where is not None:
             # Where it is unknown whether the rule applies, nothing is checked.
             known &= decide(rule.where, columns)[0]
         return known & ~keeps, known
+
+    def read_columns(self, X: Any) -> Columns:
+        """Return the cells of a table as rules see them: some blanks count as 0.
+
+        Parameters
+        ----------
+        X : table with the columns of the rules
+
+        Returns
+        -------
+        Columns
+        """
+        return self._read_columns(self._take(X))
 
     def _take(self, X: Any) -> Table:
         """Return a table; columns without names are those of the rules, in their order."""
@@ -341,11 +355,26 @@ class Rules:
                     gaps[name] = missing
         sound = np.setdiff1d(np.arange(len(table.values)), [each.row for each in rows]).tolist()
         rows = rule_out(rows, lambda tried: self._find_sound(tried, columns, places, sound))
+        rows = self._add_reasons(rows, places, columns, table)
         return replace(
             found, laws=stated, rows=sorted(rows, key=lambda each: each.row), gaps=gaps,
             unchecked=tuple(np.flatnonzero(unchecked).tolist()), outside=outside,
             columns=(*table.shown_names, *(each.name for each in table.set_aside)),
         )  # fmt: skip
+
+    def _add_reasons(
+        self, rows: list[BrokenRow], places: Collection[int], columns: Columns, table: Table
+    ) -> list[BrokenRow]:
+        """Tell what rows hold that break rules which are no equations."""
+        kinds = {"unique": "key", "determines": "dependency"}
+        said = {}
+        for k, rule in enumerate(self.rules):
+            node = rule.expression
+            if k not in places and rule.kind != "total":
+                said[k] = RuleCells("", tuple(rule.columns))
+                if isinstance(node, AcrossRows):
+                    said[k] = RuleCells(kinds[node.kind], node.names)
+        return add_reasons(rows, said, columns.cells, table)
 
     def _find_sound(
         self,

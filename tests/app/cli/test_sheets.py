@@ -84,6 +84,78 @@ def test_formulas_in_json_and_in_a_report(orders, call, tmp_path):
     assert "=A18*B18" in page
 
 
+def test_an_overwritten_formula_is_the_cell_that_breaks_the_law(call, orders):
+    assert "C18: 12" in call("check", orders).out
+    (cell,) = json.loads(call("check", orders, "--json").out)["cells"]
+    assert (cell["row"], cell["cell"], cell["alternatives"]) == (17, "amount", "")
+    assert call("check", orders, "--max-broken", "1").code == 0  # it is counted once
+
+
+def test_a_formula_above_a_wrong_cell_is_the_one_to_blame(call, tmp_path):
+    """Cells that are computed from an overwritten one agree with it; the law blames another."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    made = xlsxwriter.Workbook(tmp_path / "book.xlsx")
+    sheet = made.add_worksheet("orders")
+    sheet.write_row(0, 0, ["quantity", "price", "net", "double", "half"])
+    for i, (a, b) in enumerate(np.random.default_rng(0).integers(10, 999, (30, 2)).tolist(), 2):
+        net = a * b + 350 * (i == 18)
+        sheet.write_row(i - 1, 0, [a, b])
+        sheet.write_formula(i - 1, 2, f"=A{i}*B{i}", None, net)
+        sheet.write_formula(i - 1, 3, f"=C{i}*2", None, net * 2)
+        sheet.write_formula(i - 1, 4, f"=D{i}+C{i}*3", None, net * 5)
+    sheet.write_number("C18", net_18 := 350 + read_product(17))
+    made.close()
+    (cell,) = json.loads(call("check", "book.xlsx", "--json").out)["cells"]
+    assert (cell["cell"], cell["value"], cell["fix"]) == ("net", net_18, net_18 - 350)
+
+
+def read_product(row):
+    """Return the product of the random numbers of a row, from 1."""
+    a, b = np.random.default_rng(0).integers(10, 999, (30, 2)).tolist()[row - 1]
+    return a * b
+
+
+def test_all_sheets_count(book, call):
+    sheets = openpyxl.load_workbook(book)
+    sheets["products"]["C9"] = 17
+    sheets.create_sheet("rates").append(["rate", 0.19])
+    sheets.move_sheet("rates", -3)
+    sheets.save(book)
+    assert call("check", book, "--fail-on-broken").code == 1
+    files = "--out", "cells.csv", "--report", "page.html"
+    done = call("check", book, "--fail-on-broken", *files)
+    assert done.code == 1
+    assert "page.html shows sheet 'products' only" in done.err.replace("\n", " ")
+    header, line = (book.parent / "cells.csv").read_text().splitlines()
+    assert header.startswith("sheet,row,")
+    assert line.startswith("products,8,")
+    done = call("check", book, "--annotate", "github", "--max-broken", "0")
+    assert done.code == 1
+    assert "line=9," in done.out
+    assert "::sheet 'products', row 8: " in done.out
+    (run,) = json.loads(call("check", book, "--annotate", "sarif").out)["runs"]
+    assert len(run["results"]) == 1
+
+
+def test_a_sheet_without_laws_does_not_matter(book, call):
+    sheets = openpyxl.load_workbook(book)
+    sheets["Cover"].append(["rate", 0.19])
+    sheets["Cover"].append(["limit", 20])
+    sheets.save(book)
+    assert call("check", book, "--fail-on-broken").code == 0
+    assert call("check", book, "--sheet", "Cover", "--fail-on-broken").code == 3
+
+
+def test_formulas_are_annotated(orders, call):
+    said = call("check", orders, "--annotate", "github").out.splitlines()
+    assert [line.split("title=")[1].split("::")[0] for line in said] == [
+        "amount = quantity*price",
+        "formula",
+    ]
+    assert "C18: 12 stands in place of =A18*B18" in said[1]
+    assert "line=18" in said[1]
+
+
 def test_other_files_have_no_formulas(book, call):
     assert "formulas" not in json.loads(call("check", book, "--json").out)
     assert "formula" not in call("check", book).out
@@ -103,6 +175,13 @@ def test_totals_by_key_between_files(call, tmp_path):
     (between,) = json.loads(call("check", *paths, "--json").out)["between"]
     assert [each["key"] for each in between["broken"]] == ["A103"]
     assert call("check", *paths, "--report", tmp_path / "page.html").code == 2
+    assert call("check", *paths, "--max-broken", "1").code == 0
+    said = call("check", *paths, "--annotate", "github").out
+    assert "orders.csv,line=5,title=" in said
+    lines.loc[7, "amount"] += 5
+    lines.to_csv(paths[1], index=False)
+    assert call("check", *paths, "--max-broken", "1").code == 1
+    assert call("check", *paths, "--max-broken", "2").code == 0  # a line and its order are one
 
 
 @pytest.fixture

@@ -910,3 +910,22 @@ def test_no_number_is_minus_zero(tmp_path):
     write_laws_report(tmp_path / "laws.html", laws, laws.check(table), X=table)
     text = (tmp_path / "laws.html").read_text(encoding="utf-8").partition("<svg")[0]
     assert not re.search(r"[>\s][−-]0(?![.\d])", text.partition("<body")[2])
+
+
+def test_a_wrong_total_is_no_row_that_breaks_a_law(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(10, 999, (240, 2)), columns=["a", "b"])
+    frame["c"] = frame["a"] + frame["b"]
+    frame.loc[240] = frame.sum()
+    frame["kind"] = [*rng.choice(["cash", "card", "bill"], 240), ""]
+    laws = discover(frame)
+    assert ("kind",) in [each.columns for each in laws.domains]
+    frame.loc[3, "c"] += 7
+    frame.loc[240, "c"] = frame["c"][:240].sum()
+    frame.loc[240, "a"] += 40
+    check = laws.check(frame)
+    assert check.verdict().startswith("1 of 240 rows breaks a law; the total is not the sum")
+    write_laws_report(tmp_path / "page.html", laws, check, X=frame)
+    page = (tmp_path / "page.html").read_text()
+    assert re.search(r"of 240 rows break a law</dt>\s*<dd>1<", page)
+    assert "In no law" not in page  # nor is a column that a rule speaks of

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -46,6 +46,7 @@ class Wanted:
     dialect: Dialect
     table: str | None
     key: str | None
+    strays: dict[tuple[int, str], str] = field(default_factory=dict)
 
 
 def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[..., Any]:
@@ -63,7 +64,7 @@ def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[.
         "checks": partial(export.to_constraints, **named),
         "gx": partial(export.to_great_expectations, key=wanted.key, **named),
         "soda": partial(export.to_soda, key=wanted.key, **named),
-        "excel": partial(export.to_excel, frame=frame, formulas=True),
+        "excel": partial(export.to_excel, frame=frame, formulas=True, strays=wanted.strays),
         "pandas": export.to_pandas,
         "pandera": export.to_pandera,
         "pointblank": export.to_pointblank,
@@ -88,7 +89,10 @@ def export_rules(
         )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = (None, []) if points is None else _read_frame(points, reading)
+    frame, texts = None, list[str]()
+    if points is not None:
+        frame, texts, strays = _read_frame(points, reading)
+        wanted = replace(wanted, strays=strays)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
         export = _choose_writer(target, wanted, frame)(adapted, texts=texts)
@@ -125,8 +129,8 @@ def _write(path: str, content: str | bytes) -> None:
         file.write(content)
 
 
-def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
-    """Read the table of rules, and tell its columns of text."""
+def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str], dict[tuple[int, str], str]]:
+    """Read the table of rules; tell its columns of text, and its cells that are not numbers."""
     import pandas as pd
 
     from vanishing.app.cli.tables import read_input
@@ -136,7 +140,7 @@ def _read_frame(path: str, reading: Reading) -> tuple[Any, list[str]]:
     table = take_table(replace(read, notes=()))
     numbers = dict(zip(table.shown_names, table.values.T, strict=True))
     frame = pd.DataFrame({**numbers, **table.texts})
-    return frame[sorted(frame, key=table.columns.index)], list(table.texts)
+    return frame[sorted(frame, key=table.columns.index)], list(table.texts), read.stray_texts
 
 
 # --- Large files ----------------------------------------------------------------------------------

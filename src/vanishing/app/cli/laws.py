@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,17 +32,22 @@ from vanishing.app.cli.options import (
     option,
 )
 from vanishing.app.cli.rules import (
-    annotate,
+    Wrong,
+    annotate_rows,
     check_rules_files,
     describe_cells,
     describe_rules,
-    exceeds,
+    is_more,
     list_rules,
+    list_wrong,
     load_rules_of,
+    name_laws,
     read_limit,
     show_changes,
     summarize,
+    write_github,
     write_rules_of,
+    write_sarif,
 )
 
 #: Columns of the table of broken cells: line and id where there are any.
@@ -111,8 +116,8 @@ def laws(
             "--report, --save and --update are about laws of rows, not invariants; leave out "
             "--trajectory"
         )
-    if trajectory is None and not (asked.save or asked.update):
-        sheets = _list_sheets(data, output, reading)
+    if trajectory is None and not (asked.save or asked.update or output.out or output.report):
+        sheets = _list_sheets(data, reading)
         if len(sheets) > 1:
             _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
             return
@@ -152,6 +157,7 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         used = {name for law in listed for name in law.columns}
         used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
         used |= {law.where.column for law in listed if law.where is not None}
+        used |= {name for each in getattr(found, "domains", ()) for name in each.columns}
         if used and (unused := [name for name in found.names if name not in used]):
             from vanishing.equations.text import join
 
@@ -160,18 +166,20 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
             say()
             show_strays(strays, table)
         show_changes(record)
-        _note_rest(data, found, output, asked.save, asked.update)
+        if not len(found) and not getattr(found, "totals", ()):
+            _note_detect(data)
+        note_files(output.out, output.report, asked.save, asked.update)
     return record | {"out": output.out, "report": output.report}
 
 
-def _list_sheets(data: str, output: Output, reading: Reading) -> list[Reading]:
-    """Return how to read each sheet of a workbook; a file to write is about one of them."""
+def _list_sheets(data: str, reading: Reading) -> list[Reading]:
+    """Return how to read each sheet of a workbook."""
     from dataclasses import replace
 
     from vanishing.app.cli.tables import PIPE, table_errors
     from vanishing.data.whole_tables import list_tables
 
-    if data == PIPE or reading.sheet is not None or output.out or output.report:
+    if data == PIPE or reading.sheet is not None:
         return [reading]
     with table_errors():
         names, others = list_tables(data)
@@ -181,13 +189,15 @@ def _list_sheets(data: str, output: Output, reading: Reading) -> list[Reading]:
     return [replace(reading, sheet=name) for name in names] or [reading]
 
 
-def _show_sheets(sheets: list[Reading], show: Any, finish: Any = dict) -> None:
+def _show_sheets(
+    sheets: list[Reading], show: Any, finish: Any = dict, *, is_shown: bool = True
+) -> None:
     """Show what is found in each sheet, and go on where one cannot be read."""
     from vanishing.data.sheet_layout import split_area
 
     records = []
     for k, reading in enumerate(sheets):
-        if not state.json:
+        if is_shown and not state.json:
             if k:
                 say()
             kind = "Table" if split_area(str(reading.sheet))[1] else "Sheet"
@@ -216,7 +226,7 @@ class CheckOptions(Degree):
         OPTIONS,
         *("--rules", "-r"),
         metavar="FILE",
-        help="Rules to check instead: of laws --save, or laws saved in Python.",
+        help="Rules to check instead: of laws --save, without --report, or laws saved in Python.",
     )
     top: int = option(
         OUTPUT,
@@ -268,109 +278,298 @@ def check(
 
     tables.check_inputs(data)
     tables.check_files([*data, asked.train, asked.rules], output)
-    tables.check_inputs(data)
     if asked.rules and (asked.train or asked.degree):
         raise UsageError("--rules are checked as they are; leave out --train and --degree")
     if asked.annotate and (output.json or output.out == tables.PIPE):
         raise UsageError("--annotate prints to standard output; leave out --json and --out -")
-    read_limit(asked.max_broken, asked.fail_on_broken)
+    show = _Checks(asked, output)
     if len(data) > 1:
-        return _check_tables(data, asked, output, reading)
+        return _check_tables(data, show, reading)
     (path,) = data
     if asked.rules and not asked.annotate and is_pushed_down(path):
         limit = asked.max_broken or ("0" if asked.fail_on_broken else None)
         return check_large_file(path, asked.rules, limit, output)
-    formulas = None
-    if not (asked.rules or asked.annotate):
-        formulas = _check_formulas(path, asked, output, reading)
-    is_one = asked.train or asked.rules or asked.annotate
-    sheets = [reading] if is_one else _list_sheets(path, output, reading)
+    sheets = [reading]
+    if not asked.rules:
+        show.check_formulas(path, reading)
+        sheets = sheets if asked.train else _list_sheets(path, reading)
     if len(sheets) > 1:
-        show = _TableChecks(asked, output)
         _show_sheets(
             sheets,
             lambda each: show.check(path, each, str(each.sheet)),
-            lambda: _formulas_record(formulas) | show.check_between(),
+            show.check_between,
+            is_shown=show.is_shown,
         )
-        code = show.code
     else:
-        record, code, problem = _check_of(path, asked, output, reading, formulas)
+        record = show.check(path, reading, str(sheets[0].sheet or ""))
         if output.json:
-            emit(record | _formulas_record(formulas))
-        if problem:
-            raise DataError(problem)
-    return Exit.ANOMALIES if asked.fail_on_broken and formulas and formulas.cells else code
+            emit(record | _formulas_record(show.formulas))
+    return show.finish()
 
 
-def _check_tables(paths: list[str], asked: CheckOptions, output: Output, reading: Reading) -> int:
+def _check_tables(paths: list[str], show: "_Checks", reading: Reading) -> int:
     """Check several tables, and the totals by key between them."""
     from pathlib import Path
 
     from vanishing.app.cli.tables import PIPE
 
-    others = asked.train or asked.rules or asked.annotate or output.out or output.report
-    if others or PIPE in paths:
-        named = "--train, --rules, --annotate, --out, --report and -"
+    asked, output = show.asked, show.output
+    if asked.train or asked.rules or output.out or output.report or PIPE in paths:
+        named = "--train, --rules, --out, --report and -"
         raise UsageError(f"{named} are for one table; pass one")
     if len(set(paths)) < len(paths):
         raise UsageError("the same table is given twice; pass each once")
     names = [Path(path).stem for path in paths]
     if len(set(names)) < len(names):
         names = paths
-    show = _TableChecks(asked, output)
     records = []
     for k, (path, name) in enumerate(zip(paths, names, strict=True)):
-        if not output.json:
+        if show.is_shown:
             say("\n" * bool(k) + f"Table {name!r}:")
         records.append({"table": name} | show.check(path, reading, name))
     between = show.check_between()
     if output.json:
         emit({"tables": records} | between)
-    return show.code
+    return show.finish()
 
 
-class _TableChecks:
-    """Checks several tables, then the laws between them."""
+class _Part(NamedTuple):
+    """A table, its laws, and what was found in it."""
+
+    name: str
+    path: str
+    table: Any
+    found: Any
+    checked: Any
+
+
+class _Checks:
+    """Checks tables, the formulas of a workbook, and the laws between tables; counts what is wrong.
+
+    What is wrong are rows, each counted once, and cells with a wrong formula in other rows.
+    """
 
     def __init__(self, asked: CheckOptions, output: Output) -> None:
         self.asked, self.output = asked, output
-        self.tables: dict[str, Any] = {}
-        self.codes: list[int] = []
+        self.limit = read_limit(asked.max_broken, asked.fail_on_broken)
+        self.is_shown = not (output.json or asked.annotate or output.out == "-")
+        self.stated = None if asked.rules is None else load_rules_of(asked.rules)
+        self.is_file = hasattr(self.stated, "rules")
+        if self.is_file and output.report:
+            raise UsageError("--report shows laws; leave it out with a file of rules")
+        self.parts: list[_Part] = []
+        self.formulas: Any = None
+        self.wrong_formulas: set[tuple[str, Any]] = set()
+        self.between: list[Any] = []
 
-    @property
-    def code(self) -> int:
-        """The exit code: the highest of the tables."""
-        if Exit.ANOMALIES in self.codes:
-            return Exit.ANOMALIES
-        return max(self.codes, default=Exit.DATA)
+    def check_formulas(self, path: str, reading: Reading) -> None:
+        """Check the cells of a workbook against its formulas, and show what breaks them."""
+        from vanishing.app.cli.tables import PIPE, table_errors
+        from vanishing.data.source import is_url
+
+        if path == PIPE or is_url(path):
+            return
+        check_them = required("vanishing.laws.formulas", "check_formulas", extra="cli")
+        with working("checking the formulas"), table_errors():
+            found = check_them(path, sheet=reading.sheet)
+        if not found.n_formulas:
+            return
+        self.formulas = found
+        self.wrong_formulas = {(each.sheet, each.address) for each in found.cells}
+        if self.is_shown:
+            say(found.summary())
+            for line in found.lines(self.asked.top):
+                say(fit_width(f"  {line}"))
+            for text in found.notes:
+                note(text)
+            say()
+        if self.output.out is not None and found.cells:
+            note(f"{self.output.out} does not list the cells that break formulas; --json does")
 
     def check(self, path: str, reading: Reading, name: str) -> dict[str, Any]:
         """Check one table, show what breaks its laws, and return what JSON says."""
-        table = _turn(_read(path, reading), path, reading, self.asked.degree)
-        self.tables[name] = table
-        record, code, problem = _check_of(path, self.asked, self.output, reading, table=table)
-        self.codes.append(code)
-        if problem:
-            note(problem)
-        return record
+        asked, stated = self.asked, self.stated
+        normal = None if asked.train is None else _read(asked.train, reading)
+        used = {name for rule in stated or () for name in rule.columns}
+        table = _read(path, reading, like=normal, used=used)
+        if normal is None and stated is None:
+            table = _turn(table, path, reading, asked.degree)
+        found: Any = stated
+        if stated is None:
+            found = discover_laws(table if normal is None else normal, asked.degree)
+        with working("checking the rows", len(table)) as step:
+            try:
+                checked = found.check(table, callback=lambda n: step(done=n))
+            except ValueError as error:
+                raise DataError(f"{table.where}: {error}") from error
+        checked = self._compare_formulas(found, checked, table, name)
+        part = _Part(name, path, table, found, checked)
+        self.parts.append(part)
+        if self.is_shown:
+            self._show(part)
+        return self._describe(part)
+
+    def _compare_formulas(self, found: Any, checked: Any, table: Any, name: str) -> Any:
+        """Name cells with a wrong formula in the rows that they break, and count them once."""
+        from vanishing.data.sheet_layout import split_area
+
+        if self.formulas is None:
+            return checked
+        from vanishing.laws.formulas import blame_formulas, locate_cells
+
+        titles = {each.sheet for each in self.formulas.cells}
+        title = name if name in titles else split_area(name)[0]
+        cells = [each for each in self.formulas.cells if not name or each.sheet == title]
+        for each, place in zip(cells, locate_cells(table, cells), strict=True):
+            if place is not None:
+                self.wrong_formulas.discard((each.sheet, each.address))
+                self.wrong_formulas.add((name, place[0]))
+        return blame_formulas(found, checked, table, cells)
+
+    def _show(self, part: _Part) -> None:
+        from vanishing.app.cli import tables
+
+        if self.is_file:
+            say(summarize(part.found, self.asked.rules or ""))
+            for line in list_rules(part.found):
+                say(fit_width(f"  {line}"))
+        else:
+            _show_laws(part.found, part.found.lines(numbered=True))
+        say()
+        ranked = part.checked.ranked()
+        for line in ranked.lines(numbered=True, most=self.asked.top, more=" (--top, --out)"):
+            say(fit_width(line))
+        if self.asked.top and ranked.rows:
+            tables.note_lines(part.table, int(part.table.rows[ranked[0].row]))
+
+    def _describe(self, part: _Part) -> dict[str, Any]:
+        from vanishing.app.cli import tables
+
+        table, found, checked = part.table, part.found, part.checked
+        cells = _cells(checked, table)
+        said = describe_rules(found, self.asked.rules or "") if self.is_file else None
+        return (said or _laws_record(found)) | {
+            "rows": len(table),
+            "broken": int(checked.broken.sum()),
+            "incomplete": len(checked.incomplete),
+            "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
+            "outside": [
+                {
+                    "laws": [str(checked.laws[k]) for k in each.laws],
+                    "reason": each.reason,
+                    "rows": [tables.place_of(table, row) for row in each.rows],
+                }
+                for each in checked.outside
+            ],
+            "coverage": checked.coverage(),
+            "in_no_law": checked.in_no_law,
+            "missing": {name: len(rows) for name, rows in checked.gaps.items()},
+            "cells": [
+                dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
+            ],
+            "out": self.output.out,
+            "report": self.output.report,
+        }
 
     def check_between(self) -> dict[str, Any]:
         """Check the totals by key, show what breaks them, and return what JSON says."""
         discover_joined = required("vanishing.laws", "discover_joined", extra="cli")
         with working("looking for laws between the tables"):
-            found = discover_joined(self.tables)
-        for each in found:
-            if self.asked.fail_on_broken and each.check.rows:
-                self.codes.append(Exit.ANOMALIES)
-            if not self.output.json:
-                say()
-                for line in [*each.write_laws(), *each.sentences()[: self.asked.top]]:
-                    say(fit_width(line))
-                if (n_left := len(each.check.rows) - self.asked.top) > 0:
-                    say(f"... and {n_left} more (--top)")
-                for text in each.notes:
-                    note(text)
-        return {"between": [_joined_record(each) for each in found]}
+            self.between = discover_joined({part.name: part.table for part in self.parts})
+        for each in self.between if self.is_shown else ():
+            say()
+            for line in [*each.write_laws(), *each.sentences()[: self.asked.top]]:
+                say(fit_width(line))
+            if (n_left := len(each.check.rows) - self.asked.top) > 0:
+                say(f"... and {n_left} more (--top)")
+            for text in each.notes:
+                note(text)
+        record = {"between": [_joined_record(each) for each in self.between]}
+        return _formulas_record(self.formulas) | record
+
+    def finish(self) -> int:
+        """Write the files and annotations, and return the exit code of all parts together."""
+        self._write_files()
+        if self.asked.annotate:
+            self._annotate()
+        if self.limit is None:
+            return Exit.DONE if self.parts else Exit.DATA
+        wrong = {(part.name, row) for part in self.parts for row in list_wrong(part.checked)}
+        for each in self.between:
+            wrong |= {each.find_wrong(row) for row in each.check.rows}
+        n_rows = sum(len(part.table) for part in self.parts)
+        if is_more(len(wrong | self.wrong_formulas), n_rows, self.limit):
+            return Exit.ANOMALIES
+        problems = [_find_problem(part) for part in self.parts]
+        if self.formulas or self.between or not all(problems):
+            return Exit.DONE
+        if len(problems) == 1:
+            raise DataError(problems[0])
+        for text in problems:
+            note(text)
+        return Exit.DATA
+
+    def _write_files(self) -> None:
+        output, parts = self.output, self.parts
+        if output.out is not None and parts:
+            columns: dict[str, list[Any]] = {"sheet": []} if len(parts) > 1 else {}
+            each_cells = [_cells(part.checked, part.table) for part in parts]
+            names = [name for name in CELLS if any(name in cells for cells in each_cells)]
+            columns |= {name: [] for name in names}
+            for part, cells in zip(parts, each_cells, strict=True):
+                blank = [""] * len(cells["row"])
+                cells["sheet"] = [part.name] * len(blank)
+                for name, column in columns.items():
+                    column += cells.get(name, blank)
+            _write_table(output, columns)
+        if output.report is not None and parts:
+            # The laws of one sheet: the one with most to say.
+            part = max(parts, key=lambda each: (len(list_wrong(each.checked)), len(each.found)))
+            _write_report(output.report, part.found, part.checked, part.table, self.formulas)
+            if len(parts) > 1:
+                note(f"{output.report} shows sheet {part.name!r} only; --sheet chooses another")
+        if self.is_shown:
+            if parts and not any(len(part.found) or part.checked.n_totals for part in parts):
+                _note_detect(parts[0].path)
+            note_files(output.out, output.report)
+
+    def _annotate(self) -> None:
+        wrong = list[Wrong]()
+        laws = dict[str, str]()
+        for part in self.parts:
+            stated = self.stated if self.is_file else None
+            is_sheet = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
+            title = part.name if is_sheet else ""
+            wrong += annotate_rows(part.checked, stated, part.table, title)
+            laws |= name_laws(part.checked, stated)
+        for cell in self.formulas.cells if self.formulas else ():
+            sentence = f"sheet {cell.sheet!r}: {cell}."
+            wrong.append(Wrong(self.parts[0].table.where, "formula", sentence, cell.row))
+        tables = {part.name: part.table for part in self.parts}
+        said = {(part.name, row) for part in self.parts for row in list_wrong(part.checked)}
+        for each in self.between:
+            for row, sentence in zip(each.check.rows, each.sentences(), strict=True):
+                name, number = each.find_wrong(row)
+                if (name, number) in said:
+                    continue
+                table = tables[name]
+                line = table.find_line(int(table.rows[number]))
+                wrong.append(Wrong(table.where, str(each.check.laws[row.laws[0]]), sentence, line))
+        if self.asked.annotate == "sarif":
+            emit(write_sarif(wrong, laws))
+        else:
+            for found in wrong:
+                say(write_github(found))
+
+
+def _find_problem(part: _Part) -> str:
+    """Say why no row of a table can be checked; nothing if some can."""
+    table, checked = part.table, part.checked
+    if checked.n_totals or (checked.laws and len(checked.unchecked) < len(table)):
+        return ""
+    reason = "every row lacks cells that the laws need" if checked.laws else "there are no laws"
+    remedy = "fill in the cells" if checked.laws else "pass a table that has some as --train"
+    return f"{table.where}: no row can be checked, since {reason}; {remedy}"
 
 
 def _joined_record(found: Any) -> dict[str, Any]:
@@ -389,127 +588,11 @@ def _joined_record(found: Any) -> dict[str, Any]:
     }
 
 
-def _check_formulas(data: str, asked: CheckOptions, output: Output, reading: Reading) -> Any:
-    """Check the cells of a workbook against its formulas, and show what breaks them."""
-    from vanishing.app.cli.tables import PIPE, table_errors
-    from vanishing.data.source import is_url
-
-    if data == PIPE or is_url(data):
-        return None
-    check_them = required("vanishing.laws.formulas", "check_formulas", extra="cli")
-    with working("checking the formulas"), table_errors():
-        found = check_them(data, sheet=reading.sheet)
-    if not found.n_formulas:
-        return None
-    if not output.json and output.out != "-":
-        say(found.summary())
-        for line in found.lines(asked.top):
-            say(fit_width(f"  {line}"))
-        for text in found.notes:
-            note(text)
-        say()
-    if output.out is not None and found.cells:
-        note(f"{output.out} does not list the cells that break formulas; --json does")
-    return found
-
-
 def _formulas_record(found: Any) -> dict[str, Any]:
     if found is None:
         return {}
     cells = [asdict(each) | {"cell": each.address} for each in found.cells]
     return {"formulas": asdict(found) | {"summary": found.summary(), "cells": cells}}
-
-
-def _check_of(
-    data: str,
-    asked: CheckOptions,
-    output: Output,
-    reading: Reading,
-    formulas: Any = None,
-    table: Any = None,
-) -> tuple[dict[str, Any], int, str]:
-    """Check one table, and show what breaks its laws.
-
-    Returns what JSON says, the exit code, and why no row can be checked.
-    """
-    from vanishing.app.cli import tables
-
-    stated = None if asked.rules is None else load_rules_of(asked.rules)
-    is_file = hasattr(stated, "rules")
-    if is_file and output.report:
-        raise UsageError("--report shows laws; leave it out with a file of rules")
-    normal = None if asked.train is None else _read(asked.train, reading)
-    used = {name for rule in stated or () for name in rule.columns}
-    if table is None:
-        table = _read(data, reading, like=normal, used=used)
-        if normal is None and stated is None:
-            table = _turn(table, data, reading, asked.degree)
-    found: Any = stated
-    if stated is None:
-        found = discover_laws(table if normal is None else normal, asked.degree)
-    with working("checking the rows", len(table)) as step:
-        try:
-            checked = found.check(table, callback=lambda n: step(done=n))
-        except ValueError as error:
-            raise DataError(f"{table.where}: {error}") from error
-    if output.out is not None:
-        _write_table(output, _cells(checked, table))
-    _write_report(output.report, found, checked, table, formulas)
-    cells = _cells(checked, table)
-    said = describe_rules(found, asked.rules or "") if is_file else _laws_record(found)
-    record = said | {
-        "rows": len(table),
-        "broken": int(checked.broken.sum()),
-        "incomplete": len(checked.incomplete),
-        "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
-        "outside": [
-            {
-                "laws": [str(checked.laws[k]) for k in each.laws],
-                "reason": each.reason,
-                "rows": [tables.place_of(table, row) for row in each.rows],
-            }
-            for each in checked.outside
-        ],
-        "coverage": checked.coverage(),
-        "in_no_law": checked.in_no_law,
-        "missing": {name: len(rows) for name, rows in checked.gaps.items()},
-        "cells": [
-            dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
-        ],
-    }
-    record |= {"out": output.out, "report": output.report}
-    if asked.annotate == "sarif":
-        emit(annotate(asked.annotate, checked, stated if is_file else None, table))
-    elif asked.annotate:
-        for line in annotate(asked.annotate, checked, stated if is_file else None, table):
-            say(line)
-    elif not output.json and output.out != "-":
-        if is_file:
-            say(summarize(found, asked.rules or ""))
-            for line in list_rules(found):
-                say(fit_width(f"  {line}"))
-        else:
-            _show_laws(found, found.lines(numbered=True))
-        say()
-        ranked = checked.ranked()
-        for line in ranked.lines(numbered=True, most=asked.top, more=" (--top, --out)"):
-            say(fit_width(line))
-        if asked.top and ranked.rows:
-            tables.note_lines(table, int(table.rows[ranked[0].row]))
-        _note_rest(data, found, output)
-    limit = read_limit(asked.max_broken, asked.fail_on_broken)
-    if limit is None:
-        return record, Exit.DONE, ""
-    if exceeds(limit, checked):
-        return record, Exit.ANOMALIES, ""
-    if checked.n_totals:
-        return record, Exit.DONE, ""
-    if not checked.laws or len(checked.unchecked) == len(table):
-        reason = "every row lacks cells that the laws need" if checked.laws else "there are no laws"
-        remedy = "fill in the cells" if checked.laws else "pass a table that has some as --train"
-        problem = f"{table.where}: no row can be checked, since {reason}; {remedy}"
-        return record, Exit.DATA, problem
-    return record, Exit.DONE, ""
 
 
 # --- Cells that are not numbers, and what the laws say they are -----------------------------------
@@ -757,7 +840,5 @@ def _write_report(
         )
 
 
-def _note_rest(data: str, found: Any, output: Output, *others: str | None) -> None:
-    if not len(found) and not getattr(found, "totals", ()):
-        note(f"try: vanishing detect {data} finds rows that are unlike the others")
-    note_files(output.out, output.report, *others)
+def _note_detect(data: str) -> None:
+    note(f"try: vanishing detect {data} finds rows that are unlike the others")

@@ -2,11 +2,10 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from vanishing.app.cli.console import ModelError, UsageError, note, say
-from vanishing.app.cli.options import Annotation
 
 #: Of SARIF, the version and the schema that editors and servers know.
 SARIF = "2.1.0", "https://json.schemastore.org/sarif-2.1.0.json"
@@ -164,11 +163,10 @@ def read_limit(text: str | None, fails: bool) -> tuple[float, bool] | None:
     return (value / 100, True) if is_share else (value, False)
 
 
-def exceeds(limit: tuple[float, bool], checked: Any) -> bool:
-    """Say whether more rows are broken than may be, typos included."""
+def list_wrong(checked: Any) -> set[int]:
+    """Return the rows that break a law or have a typo."""
     wrong = {each.row for each in checked if not each.is_missing}
-    wrong |= {each.row for each in checked for fix in each.fixes if fix.text}
-    return is_more(len(wrong), checked.n_rows, limit)
+    return wrong | {each.row for each in checked for fix in each.fixes if fix.text}
 
 
 def is_more(n_broken: int, n_rows: int, limit: tuple[float, bool]) -> bool:
@@ -180,56 +178,66 @@ def is_more(n_broken: int, n_rows: int, limit: tuple[float, bool]) -> bool:
 # --- Annotations ----------------------------------------------------------------------------------
 
 
-def annotate(kind: Annotation, checked: Any, stated: Any, table: Any) -> Any:
-    """Return what is wrong as lines of GitHub, or as an object of SARIF; rows in their order.
+class Wrong(NamedTuple):
+    """What an annotation says of a file: the law, a sentence, and the line if there is one."""
 
-    Rules that were ``stated`` are called by their names.
-    """
+    where: str
+    name: str
+    sentence: str
+    line: int | None
+
+
+def name_laws(checked: Any, stated: Any) -> dict[str, str]:
+    """Return the laws by what they are called: rules that were ``stated`` by their names."""
+    return {getattr(law, "id", str(law)): str(law) for law in stated or checked.laws}
+
+
+def annotate_rows(checked: Any, stated: Any, table: Any, sheet: str = "") -> list[Wrong]:
+    """Return what is wrong in the rows of a table, in their order."""
     names = [getattr(law, "id", str(law)) for law in stated or checked.laws]
+    place = f"sheet {sheet!r}, " if sheet else ""
     wrong = []
     for each, sentence in zip(checked, checked.sentences(), strict=True):
         has_text = any(fix.text for fix in each.fixes)
         if each.is_missing and not has_text:
             continue  # it can be filled in
         name = "not-a-number" if has_text else names[each.laws[0]] if each.laws else "total"
-        wrong.append((name, sentence, table.find_line(int(table.rows[each.row]))))
-    path = Path(table.where).as_posix()
-    if kind == "github":
-        return [_write_github(path, *each) for each in wrong]
-    return _write_sarif(path, wrong, dict(zip(names, map(str, checked.laws), strict=True)))
+        line = table.find_line(int(table.rows[each.row]))
+        wrong.append(Wrong(table.where, name, f"{place}{sentence}", line))
+    return wrong
 
 
-def _write_github(path: str, name: str, sentence: str, line: int | None) -> str:
+def write_github(wrong: Wrong) -> str:
     """Return a workflow command, in which some characters are escaped."""
 
     def escape(text: str, more: str = "") -> str:
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
 
-    place = f",line={line}" if line else ""
-    return (
-        f"::error file={escape(path, ':,')}{place},title={escape(name, ':,')}::{escape(sentence)}"
-    )
+    path = escape(Path(wrong.where).as_posix(), ":,")
+    place = f",line={wrong.line}" if wrong.line else ""
+    title = escape(wrong.name, ":,")
+    return f"::error file={path}{place},title={title}::{escape(wrong.sentence)}"
 
 
-def _write_sarif(
-    path: str, wrong: list[tuple[str, str, int | None]], laws: dict[str, str]
-) -> dict[str, Any]:
+def write_sarif(wrong: list[Wrong], laws: dict[str, str]) -> dict[str, Any]:
+    """Return an object of SARIF."""
     import vanishing
 
     version, schema = SARIF
-    laws = laws | {name: name for name, _, _ in wrong if name not in laws}
+    laws = laws | {each.name: each.name for each in wrong if each.name not in laws}
     places = list(laws)
     results = []
-    for name, sentence, line in wrong:
-        place: dict[str, Any] = {"artifactLocation": {"uri": quote(path)}}
-        if line:
-            place["region"] = {"startLine": line}
+    for each in wrong:
+        path = quote(Path(each.where).as_posix())
+        place: dict[str, Any] = {"artifactLocation": {"uri": path}}
+        if each.line:
+            place["region"] = {"startLine": each.line}
         results.append(
             {
-                "ruleId": name,
-                "ruleIndex": places.index(name),
+                "ruleId": each.name,
+                "ruleIndex": places.index(each.name),
                 "level": "error",
-                "message": {"text": sentence},
+                "message": {"text": each.sentence},
                 "locations": [{"physicalLocation": place}],
             }
         )

@@ -5,13 +5,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from vanishing.app.report import page
 from vanishing.app.report.charts import CHART, draw_chart
 from vanishing.app.wording import NAMED, count_things
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
-from vanishing.equations.text import join
+from vanishing.equations.text import join, printable
 from vanishing.laws.check import Findings
 from vanishing.laws.domains import write_domains
 from vanishing.laws.formulas import write_value
@@ -61,7 +63,9 @@ def write_laws_report(
         sections[:0] = [(each.kind, each.title, _cells_section(each)) for each in found]
         if check.coverage():  # otherwise, only cells that are not numbers were looked for
             sections[-1][2].insert(0, element("p", *lead))
-            n_broken, n_incomplete = int(check.broken.sum()), len(check.incomplete)
+            totals = {each.row for each in check if each.total_of}  # the verdict tells of them
+            broken = set(np.flatnonzero(check.broken).tolist())
+            n_broken, n_incomplete = len(broken - totals), len(check.incomplete)
             n_rows, n_columns = check.n_rows - check.n_totals, len(check.columns)
             n_covered = n_columns - len(check.in_no_law)
             counts = [(f"{n_broken:,}", f"of {n_rows:,} rows break a law")]
@@ -101,6 +105,7 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
     used = {name for law in laws for name in law.columns}
     used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
     used |= {law.where.column for law in laws if law.where is not None}
+    used |= {name for each in laws.domains for name in each.columns}
     if items and (unused := [name for name in laws.names if name not in used]):
         line = f"In no law: {join(unused, 20)}"
         parts.append(element("p", f"{line.removesuffix('.')}.", class_="note"))
@@ -206,6 +211,9 @@ def _write_fixes(found: Any) -> list[Child]:
     """Return the cells to change, together, or each instead of the others."""
     if found.total_of and not found.fixes:
         return ["one of its rows is wrong: other totals agree with it"]
+    if found.cells and not found.fixes:
+        held = ", ".join(f"{printable(name)} {text}" for name, text in found.cells)
+        return ["; ".join([held, *found.beside])]
     if not found.fixes:  # of what is no equation, none is looked for
         return ["no change of one or two cells would fix it"] if found.is_searched else []
     written: list[Child] = []

@@ -16,7 +16,7 @@ import numpy as np
 from vanishing.laws.check import LEAST
 from vanishing.laws.derived import STEPS
 from vanishing.levels import ROUNDING
-from vanishing.rules.evaluation import Columns, decide
+from vanishing.rules.evaluation import ORDERED, Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
     AcrossRows,
@@ -203,6 +203,9 @@ class Printer:
     def compare(self, node: Any) -> str:
         """Write a comparison, as if all of its numbers were known and defined."""
         write = self._choose_writer(node.children)
+        texts = (each.value for each in node.children if isinstance(each, Text))
+        if node.operator not in ("==", "!=") and not all(map(ORDERED.match, texts)):
+            raise RuleError("the order of dates that are not written like 2024-12-31")
         sign = self.notation.comparisons[node.operator]
         return f"{write(node.left)} {sign} {write(node.right)}"
 

@@ -1,13 +1,19 @@
 """A table and its rules as an Excel workbook that marks broken rows itself."""
 
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import import_extra
 from vanishing.equations.text import count_decimals
+from vanishing.laws.cells import find_resolution
+from vanishing.laws.laws import find_table_totals
+from vanishing.laws.model import EXACT_DIGITS
+from vanishing.laws.table import take_table
+from vanishing.levels import ROUNDING
+from vanishing.rules.evaluation import compute
 from vanishing.rules.export.printer import Notation, Printer, call
 from vanishing.rules.export.sql import Export
 from vanishing.rules.expression import AcrossRows, Column, Comparison, Previous, RuleError
@@ -59,7 +65,12 @@ def _make_notation(columns: list[str], row: int, n_rows: int) -> Notation:
 
 
 def to_excel(
-    rules: Rules, frame: Any, *, texts: Collection[str] = (), formulas: bool = False
+    rules: Rules,
+    frame: Any,
+    *,
+    texts: Collection[str] = (),
+    formulas: bool = False,
+    strays: Mapping[tuple[int, str], str] | None = None,
 ) -> Export:
     """Return a workbook with the table; cells of rows that break a rule are marked.
 
@@ -67,7 +78,9 @@ def to_excel(
     sheet lists the rules. Excel compares texts without regard to capitals.
 
     ``texts`` are the columns of text. With ``formulas``, columns that a rule computes, as in
-    gross == net + tax, hold formulas in the rows that keep the rule.
+    gross == net + tax, hold formulas in the rows where these give what the cell holds; so do total
+    rows. ``strays`` are what cells of columns of numbers hold that are missing there, such as
+    typos, by the place of the row, from 0, and the column.
     """
     xlsxwriter = import_extra("xlsxwriter", extra="excel", purpose="writing a workbook")
     names = [str(name) for name in frame.columns]
@@ -82,11 +95,12 @@ def to_excel(
         for j, name in enumerate(names):
             sheet.write_string(0, j, name)
             for i, cell in enumerate(frame.iloc[:, j].tolist()):
+                cell = (strays or {}).get((i, name), cell)
                 if (i, name) in computed:
                     sheet.write_formula(i + 1, j, computed[i, name], None, cell)
                 elif isinstance(cell, (int, float)) and cell == cell:
                     sheet.write_number(i + 1, j, cell)
-                elif cell is not None and cell == cell:
+                elif cell is not None and cell == cell and cell != "":
                     sheet.write_string(i + 1, j, str(cell))
         mark = book.add_format({"bg_color": "#F8B4AB"})
         for rule, broken in said:
@@ -107,6 +121,7 @@ def _list_formulas(
 ) -> dict[tuple[int, str], str]:
     """Write the formulas of computed cells, by the row and the name of the column."""
     units = {each.name: each.unit for each in rules.columns}
+    columns = rules.read_columns(frame)
     found: dict[tuple[int, str], str] = {}
     computed: set[str] = set()
     for rule in rules:
@@ -115,14 +130,49 @@ def _list_formulas(
             continue  # cells would be computed from each other
         computed.add(target)
         assert isinstance(rule.expression, Comparison)
-        broken, known = rules.find_broken(rule, frame)
+        broken, known = rules.find_broken(rule, columns)
         decimals = count_decimals(units.get(target) or 0.0)
-        for row in np.flatnonzero(known & ~broken).tolist():
+        stored = np.asarray(frame[target], dtype=float)
+        values = np.broadcast_to(compute(rule.expression.right, columns).values, len(stored))
+        for row in np.flatnonzero(known & ~broken & _agree(values, stored, decimals)).tolist():
             printer = Printer(_make_notation(names, row + 2, len(frame)), rules, texts)
             text = printer.write_number(rule.expression.right)
             text = text if decimals is None else f"ROUND({text},{decimals})"
             found[row, target] = f"={text}"
+    return found | _list_sums(rules, frame, names)
+
+
+def _list_sums(rules: Rules, frame: Any, names: list[str]) -> dict[tuple[int, str], str]:
+    """Write the cells of total rows as sums, by the row and the name of the column."""
+    if not any(rule.kind == "total" for rule in rules):
+        return {}
+    utility: Any = import_extra("xlsxwriter.utility", extra="excel", purpose="a workbook")
+    table = take_table(frame)
+    found = {}
+    for total in find_table_totals(table).rows:
+        members = np.sort(total.members)
+        parts = np.split(members, np.flatnonzero(np.diff(members) > 1) + 1)
+        for name in total.columns:
+            j, place = table.shown_names.index(name), names.index(name)
+            column = table.values[:, j]
+            decimals = count_decimals(find_resolution(column))
+            if _agree(np.nansum(column[members]), column[total.row], decimals):
+                areas = [
+                    utility.xl_range(part[0] + 1, place, part[-1] + 1, place) for part in parts
+                ]
+                sums = f"SUM({','.join(areas)})"
+                text = sums if decimals is None else f"ROUND({sums},{decimals})"
+                found[total.row, name] = f"={text}"
     return found
+
+
+def _agree(values: Any, stored: Any, decimals: int | None) -> Any:
+    """Say which values a spreadsheet would round to what is stored: half away from zero."""
+    unit = 0.0 if decimals is None else 10.0**-decimals
+    if unit:
+        sizes = np.abs(values) / unit
+        values = np.copysign(np.floor(sizes + 0.5 + ROUNDING * sizes) * unit, values)
+    return np.abs(values - stored) <= EXACT_DIGITS * np.abs(stored)
 
 
 def _find_target(rule: Rule) -> str | None:
