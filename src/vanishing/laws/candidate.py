@@ -8,11 +8,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
-from vanishing.arrays.namespace import BoolArray, FloatArray
+from vanishing.arrays.namespace import BoolArray, FloatArray, lazy
 from vanishing.laws.cells import Cells
 from vanishing.levels import SAME_NUMBER, SIGNIFICANT_DIGITS
 
@@ -31,7 +31,7 @@ class Candidate:
     terms: tuple[Term, ...]
     coefficients: tuple[float, ...]
 
-    @cached_property
+    @lazy
     def columns(self) -> tuple[int, ...]:
         """The columns that it speaks about, in order."""
         return tuple(sorted({j for term in self.terms for j, _ in term}))

@@ -84,7 +84,7 @@ class Draw:
     def weigh(
         self, kept: BoolArray, known: BoolArray, targets: IntArray, n_terms: int
     ) -> FloatArray:
-        """Return about the bits of equations that some of the rows keep, of those that are known."""
+        """Return about the bits of equations that some of the known rows keep."""
         n_known, n_kept = known.sum(axis=0), kept.sum(axis=0)
         share = (n_known - n_kept) / np.maximum(n_known, 1)
         cost = -np.log2(np.maximum(share, 1 / (len(self.cells.values) + 2)))
