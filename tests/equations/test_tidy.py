@@ -6,7 +6,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -161,6 +161,17 @@ def test_a_contrast_tells_which_terms_count(digit, is_known):
         for each in found:
             coefficients = np.array(each.coefficients, dtype=float)
             assert extent_of(each.exponents, coefficients, X, Y) <= 1.05 * tol
+
+
+@pytest.mark.filterwarnings("ignore::vanishing.ideal.InterpolationWarning")
+def test_few_rows_leave_terms_that_count_on_an_unknown_contrast():
+    """Noise of 59 rows tells little; the bounds of the sizes on the contrast are 0 at first."""
+    wine, kinds = load_wine(return_X_y=True)
+    wine = StandardScaler().fit_transform(wine)
+    X, Y = wine[kinds == 0], wine[kinds != 0]
+    for each in tidy(vca(X, Y, tol=0.3), X):
+        coefficients = np.array(each.coefficients, dtype=float)
+        assert extent_of(each.exponents, coefficients, X, Y) <= 1.05 * 0.3
 
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)

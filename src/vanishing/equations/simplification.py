@@ -435,7 +435,7 @@ def simplify(
         if drop is not None or digits is not None or after <= allowed:
             break
         change, most = np.sqrt(np.abs(np.square([after, allowed]) - before**2))
-        directions *= min(0.5, most / change)
+        directions *= min(0.5, most / change) if np.isfinite(change) else 0.5
         if np.abs(directions).max() <= ROUNDING * np.abs(fitted).max():
             break
     # People write sums of whole numbers with a positive first term.
