@@ -184,7 +184,7 @@ def test_currencies_and_typos(call, invoices):
     done = call("check", "invoices.csv")
     assert "  [2] gross = net + tax  " in done.out
     assert "1 of 60 rows breaks a law; 2 cells are not numbers." in done.out
-    assert "5 of 6 columns are in a law; nothing checks days.\n" in done.out
+    assert "5 of 6 columns are in a law or a rule; nothing checks days.\n" in done.out
     assert "1 row lacks cells that the laws need: tax in 1.\n" in done.out
     assert f"row 17: tax '$l2O.5' is not a number; it is {invoices:g} by [2]." in done.out
     assert "row 41: days 'n/a?' is not a number." in done.out
