@@ -226,7 +226,10 @@ class NoisyProposer:
             return 0.0, []
         values = self.cells.values[self.order[find_complete(candidate, self.cells)[self.order]]]
         values = values[:n_rows]
-        relation, found = fit_candidate(candidate, values, proportional, self.cells.resolution)
+        # For a look at some rows, the bias of the first fit is small.
+        relation, found = fit_candidate(
+            candidate, values, proportional, self.cells.resolution, unbiased=n_rows is None
+        )
         if not relation.noise <= NOISE_OF_CORRELATIONS:
             return 0.0, []
         if not found:
@@ -291,12 +294,14 @@ def fit_candidate(
     proportional: frozenset[int],
     resolution: FloatArray,
     row_weights: FloatArray | None = None,
+    *,
+    unbiased: bool = True,
 ) -> tuple[Relation, list[tuple[FloatArray, FloatArray]]]:
     """Fit the coefficients of a candidate to rows, with noise in all columns.
 
     It is in proportion to the values of some columns, and to the spreads of the others. Returns
     the relation of the letters, and coefficients with their standard errors: simple ones first,
-    then as they were fitted.
+    then as they were fitted. If these are to be ``unbiased``, the fit is repeated beside the rows.
     """
     letters = sorted({(j, power > 0) for term in candidate.terms for j, power in term})
     place = {letter: k for k, letter in enumerate(letters)}
@@ -326,7 +331,8 @@ def fit_candidate(
         rows, measure_units(rows), exponents, weights, start=_find_usual(values[:, used]),
         proportional=is_even, least_noise=float(finest),
     )  # fmt: skip
-    if candidate.degree > 1 or candidate.has_logs or proportional:  # gradients are not constant
+    # Gradients of sums are constant, unless the noise is in proportion to the values.
+    if unbiased and (candidate.degree > 1 or candidate.has_logs or proportional):
         relation = fit_beside(relation, rows, measure_units, weights, is_even, float(finest))
     relation = replace(relation, noise=max(relation.noise, float(finest)))
     # Each term must be seen in the rows that keep the law.
