@@ -36,11 +36,19 @@ def add_reasons(
     list of BrokenRow
     """
     texts: dict[str, list[str]] = {}
+    places: dict[str, dict[str, list[int]]] = {}
 
     def write(row: int, name: str) -> str:
         if name not in texts:
             texts[name] = cells.write(name)
         return texts[name][row]
+
+    def find_alike(row: int, name: str) -> list[int]:
+        if name not in places:
+            found = places[name] = {}
+            for i, text in enumerate(texts[name]):
+                found.setdefault(text, []).append(i)
+        return [i for i in places[name][write(row, name)] if i != row]
 
     told = []
     for each in rows:
@@ -54,7 +62,7 @@ def add_reasons(
         for rule in broken:
             first, *others = rule.columns
             value = write(each.row, first)
-            alike = [i for i, text in enumerate(texts[first]) if text == value and i != each.row]
+            alike = find_alike(each.row, first) if rule.kind in ("dependency", "key") else []
             if rule.kind == "dependency":
                 counts = Counter(filter(None, (write(i, others[0]) for i in alike)))
                 most = counts.most_common(2)
