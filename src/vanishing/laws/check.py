@@ -36,6 +36,8 @@ from vanishing.levels import BLOCK, CHANCE, OUTLYING, SAME, SAME_NUMBER
 FALSE_ALARMS = 0.005
 #: Rows that are printed of a kind; ``sentences`` and ``to_frame`` have all of them.
 MOST_PRINTED = 50
+#: Ways to mend a row that are named one by one.
+MOST_WAYS = 6
 #: Added to what is divided by; its square does not underflow.
 LEAST = np.sqrt(np.finfo(float).tiny)
 
@@ -399,7 +401,8 @@ class Check:
                             f"{each.reason}.")  # fmt: skip
             else:
                 has = "has" if n_rows == 1 else "have"
-                said.append(f"{laws} is not checked in {rows} that {has} {each.reason}.")
+                are = "is" if len(each.laws) == 1 else "are"
+                said.append(f"{laws} {are} not checked in {rows} that {has} {each.reason}.")
         return said
 
     def _write_laws(self, laws: Sequence[int], numbered: bool) -> str:
@@ -431,21 +434,24 @@ class Check:
             return f"{where[:-2]} (total of {found.total_of}): {_say_sums(found)}."
         if found.is_missing:
             return where + "; ".join(_fill_sentences(found.fixes, laws)) + "."
-        if not found.fixes and found.cells:
+        if not found.fixes and not found.ways and found.cells:
             held = join([f"{printable(name)} {text}" for name, text in found.cells])
             break_them = "break" if len(found.cells) > 1 else "breaks"
             return f"{'; '.join([f'{where}{held} {break_them} {laws}', *found.beside])}."
-        if not found.fixes:
+        if not found.fixes and not found.ways:
             unfixed = "; no one or two cells would fix it" * found.is_searched
             return f"{where}breaks {laws}{unfixed}."
         every = [*found.fixes, *found.alternatives]
         if len(every) > 1 or found.ways:
             # Of two cells that change together, one may be in other laws only.
-            ways = ", or ".join(
+            ways = [
                 " and ".join("{} {} to {}".format(printable(fix.column), *fix.typed) for fix in way)
                 for way in (found.fixes, *((fix,) for fix in found.alternatives), *found.ways)
-            )
-            return f"{where}breaks {laws}; change {ways}."
+                if way
+            ]
+            if (n_left := len(ways) - MOST_WAYS) > 1:
+                ways[MOST_WAYS:] = [f"one of {n_left} other ways"]
+            return f"{where}breaks {laws}; change {', or '.join(ways)}."
         value, fix = every[0].typed
         return f"{where}{printable(every[0].column)} {value} breaks {laws}; {fix} would fix it."
 

@@ -446,7 +446,7 @@ class Laws(Equations):
         -------
         str
         """
-        where = f"{len(self.names)} columns of {self.n_rows} rows"
+        where = f"{len(self.names)} columns of {self.n_rows} row{'s' * (self.n_rows != 1)}"
         n_totals = len(self.totals)
         more = f"; {n_totals} total row{'s' * (n_totals > 1)}" if n_totals else ""
         if not self.equations:
@@ -755,7 +755,8 @@ def _find_laws(
     level = float("nan")
     proportional: tuple[str, ...] = ()
     if n_rows < FEWEST_EXACT_ROWS:
-        said = f"{n_rows} rows are too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
+        rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
+        said = f"{rows} too few for a law: at least {FEWEST_EXACT_ROWS} are needed"
         table = table.tell(said)
     else:
         derivation = _make_deriver(table, values).derive()
@@ -934,7 +935,8 @@ class _Search:
         present = np.isfinite(values)
         largest = np.abs(np.where(present, values, 0.0)).max(axis=0)
         # Up to the rounding errors of the sums that spreads are computed from.
-        constant = self.spreads[: len(largest)] <= len(values) * ROUNDING * largest
+        low = np.where(present, values, np.inf).min(axis=0)
+        constant = np.where(present, values, -np.inf).max(axis=0) - low <= 4 * ROUNDING * largest
         is_mostly_there = 2 * present.sum(axis=0) >= len(values)
         laws = [self._make_constant(int(j)) for j in np.flatnonzero(constant & is_mostly_there)]
         given = None

@@ -445,6 +445,13 @@ class Sums:
         _, first = np.unique(mixing[0] @ values, return_index=True)
         first = first[np.ptp(values[:, first], axis=0) > 0]
         factors, values = factors[first], values[:, first]
+        some, repeats = multiply_all(self.some, factors), np.zeros(len(factors), dtype=bool)
+        for column in factors[factors[:, 1] < 0, 0].tolist():
+            off = np.abs(some - self.some[:, [column]])
+            targets = np.full(len(factors), column)
+            repeats |= self.draw.measure(off, np.abs(some), units[column], 1.0, targets, 2) > 0
+        kept = (factors[:, 1] < 0) | ~repeats
+        factors, values = factors[kept], values[:, kept]
         numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
         is_column = factors[:, 1] < 0
         some = multiply_all(self.some, factors)

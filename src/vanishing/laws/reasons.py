@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import printable, shorten_name
@@ -36,6 +36,7 @@ def add_reasons(
     list of BrokenRow
     """
     texts: dict[str, list[str]] = {}
+    names_of_rows = table.row_names
     places: dict[str, dict[str, list[int]]] = {}
 
     def write(row: int, name: str) -> str:
@@ -72,7 +73,8 @@ def add_reasons(
                     beside.append(f"{value} is {shorten_name(most[0][0])} in {rest}")
             elif rule.kind == "key" and alike:
                 more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-                beside.append(f"{shorten_name(value)} is also in {_name(table, alike[0])}{more}")
+                first_name = _name(table, alike[0], names_of_rows)
+                beside.append(f"{shorten_name(value)} is also in {first_name}{more}")
         name = each.name
         if table.row_ids is not None and (line := table.find_line(int(table.rows[each.row]))):
             name = f"{name}, line {line}"
@@ -80,9 +82,9 @@ def add_reasons(
     return told
 
 
-def _name(table: Table, row: int) -> str:
+def _name(table: Table, row: int, names: list[Any]) -> str:
     """Return what a row is called; by its line if that is not its number."""
     line = table.find_line(int(table.rows[row]))
     if table.row_ids is not None and line is not None:
         return f"line {line}"
-    return f"row {printable(str(table.row_names[row]))}"
+    return f"row {printable(str(names[row]))}"

@@ -16,6 +16,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaln
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
@@ -137,7 +138,8 @@ class Deriver:
             ways = [[each for each in chains if each.column.function == way] for way in ROWS]
             way = max(ways, key=lambda found: sum(each.bits for each in found))
             for found in (*way, *self._find_functions()):
-                derivation.add(found)
+                if found.column.name not in self.names:  # or a column of the table is called so
+                    derivation.add(found)
         return derivation
 
     def find_zeros(self, blanks: BoolArray) -> set[int]:
@@ -158,7 +160,7 @@ class Deriver:
                 off = np.abs(known[:, target] - before + flow)[told]
                 sizes = (np.abs(known[:, target]) + np.abs(before))[told]
                 n_broken = int((off > SAME_NUMBER * sizes).sum())
-                if len(off) and are_errors(n_broken, n_broken, len(off), 1):
+                if len(off) and (not n_broken or are_errors(n_broken, n_broken, len(off), 1)):
                     found.add(j)
         return found
 
@@ -247,9 +249,11 @@ class Deriver:
                 stays = (x == self.values[:, source]) | (x == own)
             else:
                 stays = (off == 0) & (flowing == 0)
-        is_blank = np.isnan(off[before >= 0])
+        is_blank = np.isnan(flowing[before >= 0])  # of changes, not of balances
         n_blank, n_known = int(is_blank.sum()), int((~is_blank).sum())
-        blanks = math.log2(math.comb(n_blank + n_known, n_blank))
+        # The logarithm of the number of ways in which so many are blank.
+        ways = betaln(n_blank + 1, n_known + 1) + math.log(n_blank + n_known + 1)
+        blanks = -float(ways) / math.log(2)
         if source == target:
             cells = np.where(_follow(off, before, cells), np.nan, cells)
         evidence = self._judge(target, cells, flow, stays & (before >= 0))

@@ -13,6 +13,7 @@ told by their sums, by words such as "Total", and by columns that are blank in f
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
@@ -40,6 +41,8 @@ BITS_OF_A_WORD = ENOUGH_BITS / 2
 FEWEST_ROWS = 3
 #: Rows that are named one by one.
 MOST_TOTALS = 6
+#: Rows that are named as totals in vain, all of which are hardly wrong sums.
+MOST_WRONG = math.ceil(math.log(SAME) / math.log(RATES_OF_ERRORS[-1]))
 #: Rows that are compared with the sums above them at a time.
 WINDOW = 256
 
@@ -301,8 +304,9 @@ class _Search:
         #: 0, 1, 2, 3, the last is no total.
         self.worth: FloatArray = -self.cells.log_alone
         last, before = values[1:-1], values[:-2]
-        off = np.abs(values[2:] - (2 * last - before))
-        rounding = ROUNDING * (2 * np.abs(last) + np.abs(before))
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(values[2:] - (2 * last - before))
+            rounding = ROUNDING * (2 * np.abs(last) + np.abs(before))
         self.worth[2:][off <= 2 * self.cells.resolution + rounding] = 0.0
         #: Cells, their sizes, whether they are not 0, whether they are blank, and a 1 for each row.
         self.parts = np.stack(
@@ -467,6 +471,8 @@ class _Search:
                 start = starts[level]
                 rows = start + np.flatnonzero(levels[start:place] == 0)
             found.append(_Found(place, rows, level + 1, gains, right, cost))
+            if len(found) == MOST_WRONG and not any((each.right > 0).any() for each in found):
+                return []  # blank somewhere, but no sums
             levels[place] = level + 1
             above[:, place + 1 :] -= self.parts[:, [place]]
             starts += [0] * (level + 2 - len(starts))
@@ -510,7 +516,8 @@ class _Search:
         with np.errstate(invalid="ignore", over="ignore"):
             n_units, most = np.maximum(np.round(off / unit), 1.0), np.maximum(sizes / unit, 1.0)
             near = np.zeros(off.shape)
-            places = np.arange(1 + math.floor(math.log10(np.nanmax(most))))
+            largest = min(float(np.nanmax(most)), sys.float_info.max)
+            places = np.arange(1 + math.floor(math.log10(largest)))
             for ten in 10.0**places:
                 number = np.where(n_units % ten == 0, n_units / ten, np.inf)
                 cost = np.log2(2 * number * (1 + np.log(most)) * len(places))

@@ -63,12 +63,10 @@ def load_rules_of(path: str) -> Any:
     """Load a file of rules, or laws from a model file."""
     from vanishing import load
     from vanishing.app.cli.models import is_model_file
-    from vanishing.app.cli.tables import check_inputs
     from vanishing.laws.laws import Laws
     from vanishing.rules import RuleError, load_rules
     from vanishing.saving import ModelFileError
 
-    check_inputs([path])
     try:
         found = load(path) if is_model_file(path) else load_rules(path)
     except (RuleError, ModelFileError) as error:
