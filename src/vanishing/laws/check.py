@@ -125,9 +125,6 @@ class BrokenRow:
         One cell, or the fewest that restore all laws; empty if none do.
     alternatives : tuple of Fix
         Other single cells that restore them as well.
-    ways : tuple of tuple of Fix
-        Other pairs of cells that do, if no single number does, and the cell of a condition, such as
-        a wrong country. They share their probability with the fixes.
     is_missing : bool
         Whether the fixes fill cells that are missing or are not numbers.
     score : float
@@ -144,6 +141,9 @@ class BrokenRow:
         Columns of the rules that it breaks, and what it holds there, if no cell would fix it.
     beside : tuple of str
         What other rows hold instead: "50667 is Köln in the other rows".
+    ways : tuple of tuple of Fix
+        Other pairs of cells that restore all laws, if no single number does, and the cell of a
+        condition, such as a wrong country. They share their probability with the fixes.
     """
 
     row: int
@@ -151,7 +151,6 @@ class BrokenRow:
     laws: tuple[int, ...]
     fixes: tuple[Fix, ...]
     alternatives: tuple[Fix, ...] = ()
-    ways: tuple[tuple[Fix, ...], ...] = field(default=(), kw_only=True)
     is_missing: bool = False
     score: float = 0.0
     total_of: str = ""
@@ -159,6 +158,7 @@ class BrokenRow:
     is_searched: bool = True
     cells: tuple[tuple[str, str], ...] = ()
     beside: tuple[str, ...] = ()
+    ways: tuple[tuple[Fix, ...], ...] = ()
 
     @property
     def others(self) -> list[str]:
@@ -382,9 +382,7 @@ class Check:
         if not unused:
             count = f"All {n_all} columns are" if n_all > 1 else "The column is"
         nothing = f"; nothing checks {join([printable(name) for name in unused])}" if unused else ""
-        from vanishing.laws.domains import Domain  # which needs the fixes of this module
-
-        equations = replace(self, laws=[law for law in self.laws if not isinstance(law, Domain)])
+        equations = replace(self, laws=[law for law in self.laws if isinstance(law, Law)])
         rule = " or a rule" if len(equations.in_no_law) > len(unused) else ""
         said = [f"{count} in a law{rule}{nothing}."]
         if self.gaps:

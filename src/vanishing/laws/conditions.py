@@ -85,7 +85,16 @@ class Condition:
         return np.asarray(inside)
 
     def write(self, cells: ConditionCells) -> list[str]:
-        """Return what cells are that the condition is about, empty where they are blank."""
+        """Return what cells are that the condition is about, empty where they are blank.
+
+        Parameters
+        ----------
+        cells : array of objects, or texts
+
+        Returns
+        -------
+        list of str
+        """
         return write_cells(cells, self.part)
 
     @property

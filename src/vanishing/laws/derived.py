@@ -101,7 +101,16 @@ class DerivedColumn:
         return self.describe(*map(plain_symbol, self.sources))
 
     def describe(self, *sources: str) -> str:
-        """Return what it is called if its sources are called so."""
+        """Return what it is called if its sources are called so.
+
+        Parameters
+        ----------
+        *sources : str
+
+        Returns
+        -------
+        str
+        """
         name = self.function.format(*sources)
         groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
         name += f" by {' and '.join(groups)}" if groups else ""

@@ -83,8 +83,6 @@ class Laws(Equations):
         Units of the last digits of the columns, such as 0.01; 0 for numbers that are not rounded.
     proportional : bool
         Whether the noise of a cell is in proportion to its value, not to the column's spread.
-    proportional_columns : tuple of str
-        Columns of which that is so, if it is not so of all.
     zeros : tuple of str
         Columns whose blank cells count as 0.
     derived : tuple of DerivedColumn
@@ -99,6 +97,8 @@ class Laws(Equations):
     threshold : float, optional
         Standard deviations by which a sound row may be off a law with noise. By default so many
         that one row in 200 is off some law by more.
+    proportional_columns : tuple of str
+        Columns whose noise is in proportion to their values, if that is not so of all.
     """
 
     equations: tuple[Law, ...]
@@ -446,7 +446,8 @@ class Laws(Equations):
         -------
         str
         """
-        where = f"{len(self.names)} columns of {self.n_rows} row{'s' * (self.n_rows != 1)}"
+        counts = (len(self.names), "column"), (self.n_rows, "row")
+        where = " of ".join(f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
         n_totals = len(self.totals)
         more = f"; {n_totals} total row{'s' * (n_totals > 1)}" if n_totals else ""
         if not self.equations:
@@ -768,7 +769,7 @@ def _find_laws(
         equations, derived = _drop_unused(equations, derivation.columns)
         pairs = zip(derivation.columns, derivation.values, strict=True)
         beside = [each for column, each in pairs if column in derived]
-        if not equations and n_rows < FEWEST_NOISY_ROWS:
+        if not equations and len(table.shown_names) > 1 and n_rows < FEWEST_NOISY_ROWS:
             said = f"{n_rows} rows are too few for a law with noise: at least {FEWEST_NOISY_ROWS}"
             table = table.tell(f"{said} are needed")
     given = noise if noise is not None and np.ndim(noise) else None
