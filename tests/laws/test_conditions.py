@@ -338,3 +338,17 @@ def test_pairs_of_cells_and_the_condition_share_their_probability(sound):
     assert total == pytest.approx(1)
     assert found.fixes[0].probability < 0.5
     assert "or country 'DE' to 'FR'" in laws.check(sound).sentences()[0]
+
+
+def test_a_wrong_condition_is_the_fix(sound):
+    """Other laws of net, tax and gross rule out that one of these is wrong."""
+    sound["gross"] = (sound.net + sound.tax).round(2)
+    sound["open"] = (sound.gross - np.arange(len(sound))).round(2)
+    sound["paid"] = np.arange(len(sound)) * 1.0
+    laws = discover(sound)
+    row = int(np.flatnonzero(sound.country == "DE")[0])
+    sound.loc[row, "country"] = "FR"
+    check = laws.check(sound)
+    assert [each.row for each in check] == [row]
+    assert "country 'FR' to 'DE'" in check.sentences()[0]
+    assert "no one or two cells" not in check.sentences()[0]

@@ -114,6 +114,38 @@ def test_balances_by_account():
         laws.check(frame.drop(columns="account"))
 
 
+def test_a_column_may_be_called_as_a_derived_one_is():
+    amounts = np.random.default_rng(0).integers(1, 1000, 60).astype(float)
+    balance = amounts.cumsum()
+    frame = pd.DataFrame({"balance": balance, "amount": amounts})
+    frame.insert(1, "previous balance", np.append(0.0, balance[:-1]))
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["balance = [previous balance] + amount"]
+    frame.loc[9, "balance"] += 10
+    assert 9 in [each.row for each in laws.check(frame)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_blank_balance_on_the_first_of_a_month_does_not_end_the_chain(seed):
+    frame = pd.DataFrame({"date": pd.date_range("2024-01-01", periods=60).strftime("%Y-%m-%d")})
+    frame["amount"] = np.round(np.random.default_rng(seed).normal(0, 200, 60), 2)
+    frame["balance"] = (1000 + frame.amount.cumsum()).round(2)
+    frame.loc[31, "balance"] = np.nan
+    assert texts(frame) == ["balance = previous balance + amount"]
+
+
+@pytest.mark.parametrize("n_rows", [5000, 10_000])
+def test_blanks_count_as_zero_in_long_tables(n_rows):
+    """So many rows that are blank in one of two columns, none of which is a total."""
+    rng = np.random.default_rng(0)
+    amounts = np.round(rng.lognormal(4, 1, n_rows), 2)
+    is_debit = rng.random(n_rows) < 0.5
+    frame = pd.DataFrame({"debit": np.where(is_debit, amounts, np.nan)})
+    frame["credit"] = np.where(is_debit, np.nan, amounts)
+    frame["balance"] = (1e5 + np.where(is_debit, -amounts, amounts).cumsum()).round(2)
+    assert texts(frame) == ["balance = previous balance - debit + credit"]
+
+
 def test_changes_that_are_blank_in_the_first_year_are_of_each_county():
     """The blanks would have been filled in from the last year of another county."""
     rng = np.random.default_rng(0)

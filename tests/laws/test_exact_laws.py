@@ -1,6 +1,7 @@
 """Laws without noise: beside others, in wide and short tables, with blanks, and none by chance."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -277,3 +278,25 @@ def test_blanks_that_are_unknown(seed):
     laws = discover(table, ["net", "tax", "fee", "total"])
     assert [str(law) for law in laws.equations] == ["total = net + tax + fee"]
     assert not any("count as 0" in note for note in laws.notes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wrong_cell_does_not_make_a_longer_law(seed):
+    """If net is wrong once, gross = quantity*price + tax has an exception less than net + tax."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"quantity": rng.integers(1, 40, 60).astype(float)})
+    frame["price"] = np.round(rng.lognormal(2, 1, 60), 2)
+    frame["net"] = (frame.quantity * frame.price).round(2)
+    frame["tax"] = (0.19 * frame.net).round(2)
+    frame["gross"] = (frame.net + frame.tax).round(2)
+    frame.loc[7, "net"] *= 10
+    found = [str(law) for law in discover(frame)]
+    assert "net = quantity*price" in found
+    assert "gross = net + tax" in found
+    assert "gross = quantity*price + tax" not in found
+
+
+def test_long_ids_are_not_constant():
+    a = np.random.default_rng(0).integers(1, 1000, 60).astype(float)
+    laws = discover(pd.DataFrame({"id": 1e15 + np.arange(60), "a": a}))
+    assert not len(laws)

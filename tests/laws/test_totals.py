@@ -251,3 +251,12 @@ def test_columns_of_a_rule_about_totals_are_checked():
     (found,) = rules.check(frame)
     assert found.row == 30
     assert [fix.column for fix in found.sums] == ["d"]
+
+
+def test_numbers_near_the_largest_are_no_error():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(1, 900, (60, 2)).astype(float), columns=["a", "b"])
+    frame["c"] = frame.a + frame.b
+    laws = discover(frame)
+    frame.loc[[3, 5], "b"] = 1.7e308
+    assert [each.row for each in laws.check(frame)] == [3, 5]

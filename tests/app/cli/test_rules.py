@@ -175,3 +175,9 @@ def test_the_hook_is_a_command(call, rules):
     program, *arguments = hook["entry"].split()
     assert program == "vanishing"
     assert call(*arguments, str(ACCOUNTS), "--rules", str(rules)).code == 1
+
+
+def test_a_file_of_rules_that_is_not_there(call):
+    found = call("check", str(ACCOUNTS), "--rules", "nowhere.toml")
+    assert found.code == 4
+    assert "nowhere.toml cannot be read" in found.err
