@@ -129,6 +129,14 @@ def test_a_large_file_is_checked_in_duckdb(call, folder, monkeypatch, table, req
     assert "'other'" in done.err
 
 
+def test_a_large_file_without_a_rule_that_duckdb_can_check(call, folder, monkeypatch):
+    Path("rules.toml").write_text('format = 1\n[[rule]]\nid = "t"\nrule = "totals(net)"\n')
+    monkeypatch.setattr("vanishing.data.csv_files.MEMORY", 800)
+    done = call("check", "orders.csv", "--rules", "rules.toml", "--max-broken", "0")
+    assert done.code == 3
+    assert "no rule can be checked in DuckDB" in done.err
+
+
 def test_the_schema_is_that_of_several_tables_too(call, folder):
     schema = json.loads(Path(cli.__file__).with_name("output.schema.json").read_text())
     frame = pd.read_csv("orders.csv")

@@ -193,5 +193,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
         if found.n_broken > n_shown:
             say(f"{found.n_broken:,} rows break a law; the first {n_shown:,} were looked at.")
     most = read_limit(limit, False)
+    if most is not None and len(found.unsaid) == len(rules):
+        raise DataError(f"{path}: no rule can be checked in DuckDB; drop --max-broken, or add one")
     too_many = most is not None and is_more(found.n_broken, found.n_rows, most)
     return Exit.ANOMALIES if too_many else Exit.DONE
