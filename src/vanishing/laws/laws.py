@@ -267,7 +267,17 @@ class Laws(Equations):
         )  # fmt: skip
 
     def count_broken(self, values: FloatArray) -> "Laws":
-        """Return the laws with the rows that keep or break those with noise, as a check counts."""
+        """Return the laws with the rows that keep or break those with noise, as a check counts.
+
+        Parameters
+        ----------
+        values : array of shape (n_rows, n_columns)
+            Columns of the laws, derived ones included.
+
+        Returns
+        -------
+        Laws
+        """
         checker = self._checker.read_units(values)
         lacking = checker.lack(values)
         with np.errstate(all="ignore"):
