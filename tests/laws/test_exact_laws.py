@@ -300,3 +300,10 @@ def test_long_ids_are_not_constant():
     a = np.random.default_rng(0).integers(1, 1000, 60).astype(float)
     laws = discover(pd.DataFrame({"id": 1e15 + np.arange(60), "a": a}))
     assert not len(laws)
+
+
+def test_a_total_of_many_columns_is_found():
+    """The parts of a sum are as many as its subsets: not all of them are looked at."""
+    values = np.random.default_rng(0).integers(1, 1000, (80, 30)).astype(float)
+    (law,) = discover(np.column_stack([values, values.sum(axis=1)]))
+    assert len(law.columns) == 31

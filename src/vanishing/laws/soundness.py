@@ -86,21 +86,20 @@ def _needs_every_column(code: Code, written: Written) -> bool:
 
 
 def _is_fitted_to_few_rows(code: Code) -> bool:
-    """Say whether parts of an exact law hold by themselves but for as few rows as terms.
+    """Say whether two terms of an exact law cancel each other in all rows but one or two.
 
     If a = b and c = d are wrong in the same two rows, since a line of 17.90 is booked in the wrong
     one of them, then a - b = 17.90 (c - d) in all rows. Those rows were fitted, not told.
     """
     candidate = code.candidate
-    sizes = np.abs(candidate.coefficients)
+    if len(candidate.terms) < 4 or not np.ptp(np.abs(candidate.coefficients)):
+        return False
     terms = candidate.evaluate_terms(code.values)
     slack = 64 * ROUNDING * np.abs(terms).sum(axis=1)
-    places = range(len(candidate.terms))
-    for n_chosen in range(2, len(places) // 2 + 1):
-        for chosen in combinations(places, n_chosen):
-            n_off = int((np.abs(terms[:, chosen].sum(axis=1)) > slack).sum())
-            if 0 < n_off <= n_chosen and np.ptp(sizes):
-                return True
+    for pair in combinations(range(len(candidate.terms)), 2):
+        n_off = int((np.abs(terms[:, pair].sum(axis=1)) > slack).sum())
+        if 0 < n_off <= len(pair):
+            return True
     return False
 
 
