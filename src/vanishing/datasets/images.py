@@ -3,11 +3,11 @@
 import gzip
 import hashlib
 import os
+import tomllib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Archive:
     title: str
     folder: str
     url: str
+    class_names: Sequence[str]
     sha256: Mapping[str, str]
 
     def read(self, file: str, path: Path) -> npt.NDArray[np.uint8]:
@@ -198,47 +199,11 @@ TRAIN_LABELS = "train-labels-idx1-ubyte"
 TEST_IMAGES = "t10k-images-idx3-ubyte"
 TEST_LABELS = "t10k-labels-idx1-ubyte"
 
-MNIST = Archive(
-    title="MNIST",
-    folder="mnist",
-    url="https://ossci-datasets.s3.amazonaws.com/mnist",
-    sha256=MappingProxyType(
-        {
-            TRAIN_IMAGES: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-            TRAIN_LABELS: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-            TEST_IMAGES: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-            TEST_LABELS: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-        }
-    ),
-)
-
-# Published by plain HTTP only; the checksums make up for it.
-FASHION_MNIST = Archive(
-    title="Fashion-MNIST",
-    folder="fashion-mnist",
-    url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
-    sha256=MappingProxyType(
-        {
-            TRAIN_IMAGES: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-            TRAIN_LABELS: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-            TEST_IMAGES: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-            TEST_LABELS: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-        }
-    ),
-)
-
-DIGITS = tuple("0123456789")
-GARMENTS = (
-    "T-shirt/top",
-    "trouser",
-    "pullover",
-    "dress",
-    "coat",
-    "sandal",
-    "shirt",
-    "sneaker",
-    "bag",
-    "ankle boot",
+MNIST, FASHION_MNIST = (
+    Archive(folder=folder, **record)
+    for folder, record in tomllib.loads(
+        Path(__file__).with_name("images.toml").read_text(encoding="utf-8")
+    ).items()
 )
 
 
@@ -280,7 +245,7 @@ def load_mnist(
     >>> mnist.train_images.shape  # doctest: +SKIP
     (60000, 784)
     """
-    return _load(MNIST, DIGITS, folder, dtype)
+    return _load(MNIST, folder, dtype)
 
 
 def load_fashion_mnist(
@@ -308,14 +273,11 @@ def load_fashion_mnist(
     >>> fashion.class_names[fashion.train_labels[0]]  # doctest: +SKIP
     'ankle boot'
     """
-    return _load(FASHION_MNIST, GARMENTS, folder, dtype)
+    return _load(FASHION_MNIST, folder, dtype)
 
 
 def _load(
-    archive: Archive,
-    class_names: tuple[str, ...],
-    folder: str | os.PathLike[str] | None,
-    dtype: npt.DTypeLike,
+    archive: Archive, folder: str | os.PathLike[str] | None, dtype: npt.DTypeLike
 ) -> ImageSet:
     check_dtype(dtype)
     if folder is not None:
@@ -333,7 +295,7 @@ def _load(
         test_images=grey_levels(entries[TEST_IMAGES], 255, dtype),
         test_labels=entries[TEST_LABELS].astype(np.int64),
         image_shape=(height, width),
-        class_names=class_names,
+        class_names=tuple(archive.class_names),
     )
 
 
@@ -389,5 +351,5 @@ def load_digits_images(
         test_images=test_images,
         test_labels=test_labels,
         image_shape=(8, 8),
-        class_names=DIGITS,
+        class_names=tuple("0123456789"),
     )

@@ -1,5 +1,6 @@
 """Varieties with known equations, by name, and how points are drawn from them."""
 
+import tomllib
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from math import pi
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,8 +118,8 @@ class Angle:
 
     cosine: str
     sine: str
-    low: float = -pi
-    high: float = pi
+    low: float
+    high: float
 
     def values(self, number: Any) -> dict[str, Any]:
         """Return cosine and sine, by name."""
@@ -209,11 +211,6 @@ class Charts(RationalSampler):
         return points
 
 
-def chart(text: str, *parameters: Interval | Angle) -> Charts:
-    """Return the sampler of a variety that one chart covers."""
-    return Charts(Chart(text, *parameters))
-
-
 # --- Hypersurfaces that are given by their equation: points on random lines -----------------------
 
 
@@ -288,22 +285,14 @@ def _real_roots(coefficients: FloatArray) -> tuple[Any, FloatArray]:
     return row, np.real(roots[row, column])
 
 
-# --- Clebsch's diagonal cubic surface, the one with 27 real lines, and its rational points --------
-
-# In the five coordinates x, y, z, 1, -(x + y + z + 1), whose sum is 0, the sum of cubes.
-CLEBSCH_EQUATION = "x**3 + y**3 + z**3 + 1 - (x + y + z + 1)**3"
-
-
 @dataclass(frozen=True)
-class ClebschSampler(RationalSampler):
-    """Points spread evenly by area, drawn by lines; exact ones by its rational parametrization.
-
-    Two of the lines on the surface, in the five coordinates, are those through (1, -1, u, -u, 0)
-    and through (1, v, -1, 0, -v) for all u and v. They do not meet. Through each other point of
-    the surface goes one line that meets both of them; u and v are its parameters.
-    """
+class RationalSections(RationalSampler):
+    """Points spread evenly by area, drawn by lines; exact ones by a rational parametrization."""
 
     sections: LineSections
+    parameters: str  # u and v of a point
+    point: str  # of u and v
+    nonzero: str
 
     def draw(self, rng: np.random.Generator, n_samples: int) -> FloatArray:
         """Draw points."""
@@ -312,35 +301,18 @@ class ClebschSampler(RationalSampler):
     def draw_exact(self, rng: np.random.Generator, n_samples: int) -> FractionArray:
         """Draw points and round their parameters, but for the few that this moves far."""
         far = 100 / _MAX_DENOMINATOR
-        found: FractionArray = np.empty((0, 3), dtype=object)
+        variables = self.sections.polynomial.variables
+        found: FractionArray = np.empty((0, len(variables)), dtype=object)
         while len(found) < n_samples:
             points = self.draw(rng, n_samples - len(found))
-            u, v = map(nearby_fractions, _parameters(points))
-            defined = _denominator(u, v) != 0
-            exact = exact_rows(_point(u[defined], v[defined]))
+            values = evaluate(self.parameters, dict(zip(variables, points.T, strict=True)))
+            rounded = dict(zip("uv", map(nearby_fractions, values), strict=True))
+            defined = evaluate(self.nonzero, rounded) != 0
+            kept = {name: each[defined] for name, each in rounded.items()}
+            exact = exact_rows(evaluate(self.point, kept))
             moved = np.abs(exact.astype(np.float64) - points[defined]).max(axis=1)
             found = np.concatenate([found, exact[moved < far]])
         return found
-
-
-def _parameters(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return u and v of points of the surface."""
-    x, y, z = points.T
-    last = -(x + y + z + 1)
-    return -1 / (x + z + 1), -last / (x + y + last)
-
-
-def _point(u: Any, v: Any) -> tuple[Any, Any, Any]:
-    """Return p + λq, with λ = -Σ p²q / Σ pq², on the line through those of u and v, p and q."""
-    ppq = 1 + v - u * u
-    pqq = 1 - v * v + u
-    fourth = _denominator(u, v)
-    return (pqq - ppq) / fourth, (-pqq - v * ppq) / fourth, (u * pqq + ppq) / fourth
-
-
-def _denominator(u: Any, v: Any) -> Any:
-    """Return the fourth coordinate of the point, which is 1 in affine space."""
-    return -u * (1 - v * v + u)
 
 
 # --- Finitely many points -------------------------------------------------------------------------
@@ -446,157 +418,49 @@ class Variety:
         return np.stack([polynomial(points) for polynomial in polynomials], axis=1)
 
 
-# --- The catalogue: equation, dimension, degree, size and where points are drawn ------------------
-
-XY, XYZ = ("x", "y"), ("x", "y", "z")
-SPACE = ("x0", "x1", "x2", "x3", "x4", "x5")
-
-# Cosine and sine of an angle are c and s, of a second one d and e.
-_ROUND, _SECOND = Angle("c", "s"), Angle("d", "e")
-_LATITUDE = Angle("d", "e", -pi / 2, pi / 2)
-_UNIT, _OTHER_UNIT = Interval("t", -1, 1), Interval("u", -1, 1)
-_POSITIVE, _NEGATIVE = Interval("t", 1 / 3, 3), Interval("t", -3, -1 / 3)
-
-# Of genus 1, and smooth of degree 4: they have no rational parametrization.
-_ELLIPTIC = "y**2 - x**3 + x"
-_TANGLECUBE = "80*(x**4 + y**4 + z**4) - 100*(x**2 + y**2 + z**2) + 59"
+# --- The catalogue, in varieties.toml -------------------------------------------------------------
 
 
-def _curve(
-    name: str, equation: str, sampler: Sampler, *, degree: int, size: float, sampling: str
-) -> Variety:
-    return Variety(name, XY, (equation,), 1, degree, size, sampling, sampler)
+def _read_parameter(text: str) -> Interval | Angle:
+    """Read a parameter such as "t: -1, 1", or an angle such as "c s: -pi, pi"."""
+    names, _, bounds = text.partition(":")
+    kind = Angle if " " in names else Interval
+    return kind(*names.split(), *evaluate(bounds.strip(), {"pi": pi}))
 
 
-def _surface(
-    name: str, equation: str, sampler: Sampler, *, degree: int, size: float, sampling: str
-) -> Variety:
-    return Variety(name, XYZ, (equation,), 2, degree, size, sampling, sampler)
+def _make_sampler(variables: tuple[str, ...], record: Mapping[str, Any]) -> Sampler:
+    if "points" in record:
+        return FinitePoints(tuple(map(tuple, record["points"])))
+    if "charts" in record:
+        charts = ((text, map(_read_parameter, rest)) for text, *rest in record["charts"])
+        return Charts(*(Chart(text, *parameters) for text, parameters in charts))
+    (equation,) = record["equations"]
+    sections = LineSections(Polynomial(equation, variables), record["degree"], record["radius"])
+    if (rational := record.get("rational")) is None:
+        return sections
+    point = ", ".join(rational["point"])
+    return RationalSections(sections, rational["parameters"], point, rational["nonzero"])
 
 
-POINTS = Variety(
-    name="grid",
-    variables=XY,
-    equations=("x*(x - 1)*(x - 2)*(x - 3)", "y*(y - 1)*(y - 2)"),
-    dimension=0,
-    degree=12,
-    size=1.3844,
-    sampling="its twelve points, each equally often up to one",
-    sampler=FinitePoints(tuple((x, y) for x in range(4) for y in range(3))),
-)
-
-# fmt: off
-PLANE_CURVES = (
-    _curve("circle", "x**2 + y**2 - 1", chart("c, s", _ROUND),
-           degree=2, size=1.0, sampling="all of it"),
-    _curve("ellipse", "4*x**2 + 36*y**2 - 9", chart("3*c/2, s/2", _ROUND),
-           degree=2, size=1.0112, sampling="all of it, of half axes 3/2 and 1/2"),
-    _curve("parabola", "y - x**2", chart("t, t*t", _UNIT),
-           degree=2, size=0.7111, sampling="-1 ≤ x ≤ 1"),
-    _curve("hyperbola", "x*y - 1",
-           Charts(Chart("t, 1/t", _POSITIVE), Chart("t, 1/t", _NEGATIVE)),
-           degree=2, size=2.1296, sampling="both branches, 1/3 ≤ |x| ≤ 3"),
-    _curve("line-pair", "(2*x - y)*(x + y - 1)",
-           Charts(Chart("t, 2*t", _UNIT), Chart("t, 1 - t", _UNIT)),
-           degree=2, size=1.2315, sampling="both lines, -1 ≤ x ≤ 1"),
-    _curve("nodal-cubic", "y**2 - x**3 - x**2",
-           chart("t*t - 1, t*(t*t - 1)", Interval("t", -1.5, 1.5)),
-           degree=3, size=1.0937, sampling="the loop, and both arms to x = 5/4"),
-    _curve("cuspidal-cubic", "y**2 - x**3", chart("t*t, t*t*t", _UNIT),
-           degree=3, size=0.6085, sampling="0 ≤ x ≤ 1"),
-    _curve("elliptic-curve", _ELLIPTIC, LineSections(Polynomial(_ELLIPTIC, XY), 3, radius=2.0),
-           degree=3, size=1.091, sampling="the oval, and the branch within the disk of radius 2"),
-    _curve("lemniscate", "(x**2 + y**2)**2 - x**2 + y**2",
-           chart("c/(1 + s*s), s*c/(1 + s*s)", _ROUND),
-           degree=4, size=0.676, sampling="all of it"),
-    _curve("lissajous",
-           "4*(y**2 - 2*x**2)**2 - 4*(y**2 - 2*x**2)*(1 - 4*x**2) + x**2*(1 - 4*x**2)**2",
-           chart("2*s*c, s*(3 - 4*s*s)", _ROUND),
-           degree=6, size=0.9247, sampling="all of it: sines of twice and of three times an angle"),
-)
-
-SPACE_CURVES = (
-    Variety("twisted-cubic", XYZ, ("x**2 - y", "x*y - z", "x*z - y**2"), dimension=1, degree=3,
-            size=0.8937, sampling="-1 ≤ x ≤ 1", sampler=chart("t, t*t, t*t*t", _UNIT)),
-    # Minors of [[1, x0, x1, x2], [x0, x1, x2, x3]].
-    Variety("rational-normal-curve", SPACE[:4],
-            ("x1 - x0**2", "x2 - x0*x1", "x3 - x0*x2", "x0*x2 - x1**2", "x0*x3 - x1*x2",
-             "x1*x3 - x2**2"),
-            dimension=1, degree=4, size=0.9869, sampling="-1 ≤ x0 ≤ 1",
-            sampler=chart("t, t*t, t*t*t, t*t*t*t", _UNIT)),
-    Variety("viviani", XYZ, ("x**2 + y**2 + z**2 - 1", "x**2 + y**2 - x"), dimension=1, degree=4,
-            size=0.8401,
-            sampling="all of it: where a sphere meets a cylinder of half its width, from within",
-            sampler=chart("c*c, c*s, s", _ROUND)),
-    Variety("crown", XYZ, ("x**2 + y**2 - 1", "z - 3*y + 4*y**3"), dimension=1, degree=6,
-            size=1.1759, sampling="all of it: a wave around a cylinder, three times up and down",
-            sampler=chart("c, s, s*(3 - 4*s*s)", _ROUND)),
-    Variety("axes", XYZ, ("x*y", "x*z", "y*z"), dimension=1, degree=3, size=0.5774,
-            sampling="the three axes, from -1 to 1",
-            sampler=Charts(*(Chart(each, _UNIT) for each in ("t, 0, 0", "0, t, 0", "0, 0, t")))),
-    # The roots of the cyclic system x0 + x1 + x2 + x3, x0*x1 + x1*x2 + x2*x3 + x3*x0,
-    # x0*x1*x2 + x1*x2*x3 + x2*x3*x0 + x3*x0*x1, x0*x1*x2*x3 - 1: its first two equations are
-    # s + t and s*t for s = x0 + x2 and t = x1 + x3, so that both are zero.
-    Variety("cyclic-4", SPACE[:4], ("x0 + x2", "x1 + x3", "x0**2*x1**2 - 1"), dimension=1,
-            degree=4, size=3.0117,
-            sampling="all four branches of two hyperbolas, 1/3 ≤ |x0| ≤ 3",
-            sampler=Charts(*(Chart(branch, part)
-                             for branch in ("t, 1/t, -t, -1/t", "t, -1/t, -t, 1/t")
-                             for part in (_POSITIVE, _NEGATIVE)))),
-)
-
-SURFACES = (
-    _surface("sphere", "x**2 + y**2 + z**2 - 1", chart("d*c, d*s, e", _ROUND, _LATITUDE),
-             degree=2, size=1.0, sampling="all of it"),
-    _surface("cylinder", "x**2 + y**2 - 1", chart("c, s, t", _ROUND, _UNIT),
-             degree=2, size=1.1547, sampling="-1 ≤ z ≤ 1"),
-    _surface("cone", "x**2 + y**2 - z**2", chart("t*c, t*s, t", _ROUND, _UNIT),
-             degree=2, size=1.0, sampling="-1 ≤ z ≤ 1"),
-    _surface("torus", "(4*x**2 + 4*y**2 + 4*z**2 + 3)**2 - 64*(x**2 + y**2)",
-             chart("(1 + d/2)*c, (1 + d/2)*s, e/2", _ROUND, _SECOND),
-             degree=4, size=1.2247, sampling="all of it, of radii 1 and 1/2"),
-    _surface("whitney-umbrella", "x**2 - y**2*z", chart("u*t, u, t*t", _OTHER_UNIT, _UNIT),
-             degree=3, size=0.7887,
-             sampling="-1 ≤ y ≤ 1 and 0 ≤ z ≤ 1, without its handle, the line x = y = 0 below "
-                      "z = 0"),
-    # Cosines of two angles and of their sum.
-    _surface("cayley-cubic", "x**2 + y**2 + z**2 - 2*x*y*z - 1",
-             chart("c, d, c*d - s*e", _ROUND, _SECOND),
-             degree=3, size=1.1129,
-             sampling="its bounded piece between the four nodes, within the cube [-1, 1]^3"),
-    _surface("clebsch-cubic", CLEBSCH_EQUATION,
-             ClebschSampler(LineSections(Polynomial(CLEBSCH_EQUATION, XYZ), 3, radius=2.0)),
-             degree=3, size=1.38, sampling="within the ball of radius 2"),
-    _surface("tanglecube", _TANGLECUBE, LineSections(Polynomial(_TANGLECUBE, XYZ), 4, radius=2.0),
-             degree=4, size=1.289, sampling="all of it"),
-)
-
-EMBEDDINGS = (
-    # Minors of the symmetric matrix [[1, x0, x1], [x0, x2, x3], [x1, x3, x4]].
-    Variety("veronese", SPACE[:5],
-            ("x2 - x0**2", "x3 - x0*x1", "x4 - x1**2", "x0*x3 - x1*x2", "x0*x4 - x1*x3",
-             "x2*x4 - x3**2"),
-            dimension=2, degree=4, size=1.0933, sampling="-1 ≤ x0 ≤ 1 and -1 ≤ x1 ≤ 1",
-            sampler=chart("t, u, t*t, t*u, u*u", _UNIT, _OTHER_UNIT)),
-    # Matrices [[x0, x1], [x2, x3]] of rank 1 or 0.
-    Variety("segre", SPACE[:4], ("x0*x3 - x1*x2",), dimension=3, degree=2, size=0.7746,
-            sampling="within the unit ball: 2 × 2 matrices of determinant 0",
-            sampler=chart("r*c*d, r*c*e, r*s*d, r*s*e", Interval("r", 0, 1), _ROUND, _SECOND)),
-    # Minors of [[x0, x1, x2], [x3, x4, x5]].
-    Variety("segre-2x3", SPACE, ("x0*x4 - x1*x3", "x0*x5 - x2*x3", "x1*x5 - x2*x4"), dimension=4,
-            degree=3, size=0.8165, sampling="within the unit ball: 2 × 3 matrices of rank 1",
-            sampler=chart("r*a*(d*c), r*a*(d*s), r*a*e, r*b*(d*c), r*b*(d*s), r*b*e",
-                          Interval("r", 0, 1), Angle("a", "b"), _ROUND, _LATITUDE)),
-)
-# fmt: on
+def _read_catalogue() -> dict[str, Variety]:
+    text = Path(__file__).with_name("varieties.toml").read_text(encoding="utf-8")
+    catalogue = {}
+    for name, record in tomllib.loads(text).items():
+        variables = tuple(record["variables"].split())
+        catalogue[name] = Variety(
+            name=name,
+            variables=variables,
+            equations=tuple(record["equations"]),
+            dimension=record["dimension"],
+            degree=record["degree"],
+            size=record["size"],
+            sampling=record["sampling"],
+            sampler=_make_sampler(variables, record),
+        )
+    return catalogue
 
 
-# --- All varieties by name ------------------------------------------------------------------------
-
-_CATALOGUE = {
-    variety.name: variety
-    for variety in (POINTS, *PLANE_CURVES, *SPACE_CURVES, *SURFACES, *EMBEDDINGS)
-}
+_CATALOGUE = _read_catalogue()
 
 
 def varieties() -> tuple[str, ...]:
