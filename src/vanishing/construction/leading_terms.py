@@ -348,12 +348,10 @@ def _fit_sparse(
         return 0.0 if residual <= fit.noise else residual / size
 
     coefficients, residual = fit.coefficients, fit.residual
-    for each in fit_with_few_terms(sequence.R, fit.coordinates):
-        missing = hypot(each.missing, fit.residual)
-        if measure.form is None and find_extent(missing, 1.0) > tol:
-            continue  # without computing coefficients
-        if find_extent(missing, measure(each.coefficients)[1]) <= tol:
-            coefficients, residual = each.coefficients, missing
+    for part, found in fit_with_few_terms(sequence.R, fit.coordinates):
+        missing = hypot(part, fit.residual)
+        if find_extent(missing, measure(found)[1]) <= tol:
+            coefficients, residual = found, missing
             break
     if np.abs(coefficients).sum() > radius:
         coefficients = fit_in_ball(sequence.R, fit.coordinates, radius)
@@ -369,27 +367,8 @@ def _fit_sparse(
 # The oracles of OAVI. They work on the triangular factor of the columns, never on rows.
 
 
-class SparseFit(NamedTuple):
-    """A fit R c ≈ target on some of the columns."""
-
-    missing: float  # ‖target - R c‖
-    support: list[int]
-    triangle: FloatArray  # R of the columns of the support
-    coordinates: FloatArray  # of the fit, on orthonormal columns
-    n_columns: int
-
-    @property
-    def coefficients(self) -> FloatArray:
-        """The coefficients c, shape (n_columns,)."""
-        found = np.zeros(self.n_columns)
-        if self.support:
-            # Not SciPy's function around it, which takes ten times as long on small matrices.
-            found[self.support] = lapack.dtrtrs(self.triangle, self.coordinates)[0]
-        return found
-
-
-def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]:
-    """Yield fits R c ≈ target, each with the column more that explains most."""
+def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+    """Yield ‖target - R c‖ and c of fits, each with the column more that explains most."""
     n_columns = len(target)
     basis, triangle = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     coordinates = np.zeros(n_columns)
@@ -398,9 +377,11 @@ def fit_with_few_terms(R: FloatArray, target: FloatArray) -> Iterator[SparseFit]
     smallest = SQUARED_AWAY**2 * np.einsum("ij,ij->j", R, R)
     support: list[int] = []
     for n in range(n_columns + 1):
-        yield SparseFit(
-            float(np.sqrt(rest @ rest)), support, triangle[:n, :n], coordinates[:n], n_columns
-        )
+        found = np.zeros(n_columns)
+        if support:
+            # Not SciPy's function around it, which takes ten times as long on small matrices.
+            found[support] = lapack.dtrtrs(triangle[:n, :n], coordinates[:n])[0]
+        yield float(np.sqrt(rest @ rest)), found
         squares = np.einsum("ij,ij->j", columns, columns)
         gains = (rest @ columns) ** 2 / np.maximum(squares, smallest)
         gains[squares <= smallest] = -1.0

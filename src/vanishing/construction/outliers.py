@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from scipy.stats import norm
 
 from vanishing.arrays.blocks import block_rows
-from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_host
+from vanishing.arrays.namespace import BoolArray, FloatArray, move_to_numpy
 from vanishing.construction.moments import Frame, factor_affine
 from vanishing.construction.noise import ROWS_PER_UNKNOWN, UNBOUNDED
 from vanishing.data.source import (
@@ -255,27 +255,22 @@ def _usual(distances: FloatArray) -> float:
     return float(np.quantile(distances, 1 - MOST_OUTLIERS) / norm.ppf(1 - MOST_OUTLIERS / 2))
 
 
-def find_inliers(source: SampleSource, max_degree: int | None) -> BoolArray:
-    """Say which rows are close to the polynomials that most rows are close to."""
-    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=0)
-    highest = UNBOUNDED if max_degree is None else max_degree
-    boundaries = find_boundaries(rows, highest)
-    inside = []
-    with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
-        for block in blocks:
-            x = np.asarray(move_to_host(block), dtype=np.float64)
-            mask = np.ones(len(x), dtype=bool)
-            for boundary in boundaries:
-                mask &= boundary.contains(x)
-            inside.append(mask)
-    return np.concatenate(inside)
-
-
 def leave_out_outliers(
     source: SampleSource, max_degree: int | None
 ) -> tuple[BoolArray, SampleSource]:
     """Return which rows are not outliers, and the source in which the others have weight 0."""
-    inside = find_inliers(source, max_degree)
+    rows = sample_rows(source, ROWS_LOOKED_AT * MONOMIALS_LOOKED_AT, seed=0)
+    highest = UNBOUNDED if max_degree is None else max_degree
+    boundaries = find_boundaries(rows, highest)
+    parts = []
+    with close_after(source.blocks(block_rows(20 * source.n_features, cpu=source.cpu))) as blocks:
+        for block in blocks:
+            x = move_to_numpy(block)
+            mask = np.ones(len(x), dtype=bool)
+            for boundary in boundaries:
+                mask &= boundary.contains(x)
+            parts.append(mask)
+    inside = np.concatenate(parts)
     weights = inside.astype(np.float64)
     if isinstance(source, WeightedSource):
         return inside, WeightedSource(source.source, source.weights * weights)
