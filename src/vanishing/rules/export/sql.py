@@ -68,7 +68,7 @@ def _propagate(function: str) -> Callable[[list[str]], str]:
 
 _FUNCTIONS = {
     "abs": "ABS({})", "log": "CASE WHEN {0} > 0 THEN LN({0}) END",
-    "coalesce": "COALESCE({}, {})", "quotient": "({} / NULLIF({}, 0))", "power": "POWER({}, {})",
+    "coalesce": "COALESCE({}, {})", "/": "({} / NULLIF({}, 0))", "**": "POWER({}, {})",
     "root": "CASE WHEN {0} >= 0 THEN SQRT({0}) END", "defined": "CASE WHEN {} THEN {} END",
     "sign": "SIGN({})",
 }  # fmt: skip
@@ -168,7 +168,7 @@ class SqlPrinter(Printer):
 
     def _write_across(self, node: AcrossRows, cells: list[str]) -> str:
         """Write that a cell is there twice, or differs from most cells beside equal ones."""
-        if node.kind == "unique":
+        if node.name == "unique":
             return f"{self._add_window(f'COUNT(*) OVER (PARTITION BY {cells[0]})')} > 1"
         same = self._add_window(f"COUNT(*) OVER (PARTITION BY {cells[0]}, {cells[1]})")
         beside = self._add_window(f"COUNT({cells[1]}) OVER (PARTITION BY {cells[0]})")
@@ -266,7 +266,7 @@ def to_constraints(
 
     def write_constraint(rule: Rule) -> str:
         node = rule.expression
-        if isinstance(node, AcrossRows) and node.kind == "unique" and rule.where is None:
+        if isinstance(node, AcrossRows) and node.name == "unique" and rule.where is None:
             return f"UNIQUE ({printer.quote(*node.names)})"
         return f"CHECK (NOT ({printer.write_broken(rule)}))"
 
