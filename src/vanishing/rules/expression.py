@@ -32,8 +32,14 @@ CONNECTIVES = ("and", "or", "not")
 #: Parts of cells that may tell the groups of ``previous`` and ``next``.
 PARTS = ("year", "month", "cycle")
 WORDS = frozenset({"and", "or", "not", "in", "is", "null", "true", "false"})
-#: What a node is in each row: a number or a text; true, false or unknown; or a part of a cell.
+#: What a node is in each row: a number or a text; true, false or unknown; or a part of a cell,
+#: which is for ``by`` alone.
 Kind = Literal["value", "condition", "part"]
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys([*COMPARISONS, *CONNECTIVES, "in", "is null"], "condition"),
+    **dict.fromkeys(["unique", "determines", "totals"], "condition"),
+    **dict.fromkeys(PARTS, "part"),
+}
 
 
 class RuleError(ValueError):
@@ -52,6 +58,9 @@ class Expression:
     @property
     def kind(self) -> Kind:
         """What the node is in each row."""
+        match self:
+            case Call(name) | AcrossRows(name):
+                return _KINDS.get(name, "value")
         return "value"
 
     @property
@@ -142,11 +151,6 @@ class AcrossRows(Expression):
     name: str
     names: tuple[str, ...]
 
-    @property
-    def kind(self) -> Kind:
-        """What the node is in each row."""
-        return "condition"
-
 
 @dataclass(frozen=True, repr=False)
 class Call(Expression):
@@ -154,8 +158,8 @@ class Call(Expression):
 
     These are ``FUNCTIONS``; ``+`` and ``*`` of two numbers and more, ``/`` and ``**`` of two, and
     ``-`` of one; ``COMPARISONS`` of two values; ``in`` of a value and constants, and ``is null`` of
-    a value; ``and`` and ``or`` of two conditions and more, and ``not`` of one. A difference is a
-    sum with ``-`` of the second term.
+    a value; ``and`` and ``or`` of two conditions and more, and ``not`` of one; ``PARTS`` of a
+    column. A difference is a sum with ``-`` of the second term.
     """
 
     name: str
@@ -180,12 +184,6 @@ class Call(Expression):
                 raise RuleError(f"the values after 'in' must be numbers or texts, got: {each}")
             if self.name == "round" and not _is_digits(each):
                 raise RuleError(f"digits of round must be a whole number, got: {each}")
-
-    @property
-    def kind(self) -> Kind:
-        """What the node is in each row."""
-        is_condition = self.name in CONNECTIVES or is_comparison(self)
-        return "condition" if is_condition or self.name in ("in", "is null") else "value"
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -293,8 +291,6 @@ def write(node: Expression, rank: int = 0) -> str:
             return _write_previous(node)
         case AcrossRows(name, names):
             return f"{name}({', '.join(map(write_name, names))})"
-        case _Part(name, column):
-            return f"{name}({write_name(column)})"
         case Call("not", (Call("in" | "is null") as inner,)):
             text, own = _write_test(inner, "not "), _RANKS["in"]
         case Call(name):
@@ -473,19 +469,6 @@ def _multiply(parts: list[Any]) -> Expression:
     return make_product(found)
 
 
-@dataclass(frozen=True, repr=False)
-class _Part(Expression):
-    """A part of the cells of a column, as in ``by=[year(date)]``."""
-
-    name: str
-    column: str
-
-    @property
-    def kind(self) -> Kind:
-        """What the node is in each row."""
-        return "part"
-
-
 def _call(parts: list[Any]) -> Expression:
     name, given = str(parts[0]), parts[1:]
     options: dict[str, Any] = dict(each for each in given if isinstance(each, tuple))
@@ -495,27 +478,37 @@ def _call(parts: list[Any]) -> Expression:
     if len(names) == len(given) == n_names:
         return AcrossRows(name, tuple(names))
     if name in PARTS and len(names) == len(given) == 1:
-        return _Part(name, *names)
+        return Call(name, tuple(arguments))
     if name in ("previous", "next"):
         keys, order = options.get("by", []), options.get("order")
+        by = list(map(_read_key, keys)) if isinstance(keys, list) else [None]
         if (
             len(names) == len(arguments) == 1
             and len(options) == len(given) - 1
             and options.keys() <= {"by", "order", "start"}
-            and isinstance(keys, list)
-            and all(isinstance(each, (Column, _Part)) for each in keys)
+            and None not in by
             and isinstance(order, (Column, type(None)))
             and options.get("start") in (None, Number(0.0))
         ):
-            by = tuple((each.column, each.name) if isinstance(each, _Part) else (each.name, "")
-                       for each in keys)  # fmt: skip
-            step = 1 if name == "previous" else -1
-            return Previous(names[0], step, by, order.name if order else "", "start" in options)
+            return Previous(
+                names[0], 1 if name == "previous" else -1, tuple(filter(None, by)),
+                order.name if order else "", "start" in options,
+            )  # fmt: skip
         raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
     if name not in FUNCTIONS or options:
         raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "
                         "previous, next, totals, unique, determines")  # fmt: skip
     return Call(name, tuple(arguments))
+
+
+def _read_key(node: Expression) -> tuple[str, str] | None:
+    """Return a column that tells groups, and the part of its cells that counts."""
+    match node:
+        case Column(name):
+            return name, ""
+        case Call(part, (Column(name),)) if part in PARTS:
+            return name, part
+    return None
 
 
 def _unquote(quoted: str) -> str:
