@@ -53,7 +53,8 @@ atoms = st.one_of(
         st.builds(lambda value, some: (value, *some), values, st.lists(constants, max_size=3)),
     ),
     call(["is null"], st.tuples(values)),
-    st.lists(names, max_size=3).map(lambda each: e.AcrossRows("totals", tuple(each))),
+    call(["totals"], st.lists(columns, max_size=3).map(tuple)),
+    call(["unique"], st.tuples(columns)),
 )
 conditions = st.deferred(
     lambda: st.recursive(

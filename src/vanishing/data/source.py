@@ -204,17 +204,7 @@ class SampleSource(ABC):
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
         """Return what a function makes of the rows, computed when it is needed.
 
-        Parameters
-        ----------
-        function : callable
-            Takes a block of rows and returns as many rows.
-        n_columns : int or None
-            How many columns it returns; None for one number per row.
-
-        Returns
-        -------
-        MappedSource
-            A Dask array for the rows of a Dask array.
+        ``n_columns`` is None for one number per row.
         """
         return MappedSource(self, function)
 

@@ -566,7 +566,7 @@ def make_table(
         np.arange(len(values)) + opened.first_row,
         where=opened.where,
         strays=opened.find_strays(wanted),
-        first_line=opened.find_first_line(len(values)),
+        first_line=opened.first_line,
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
         texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},

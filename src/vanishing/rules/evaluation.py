@@ -21,7 +21,6 @@ from vanishing.laws.conditions import measure_cells
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
 from vanishing.laws.domains import Domain, DomainCells, find_broken
 from vanishing.rules.expression import (
-    AcrossRows,
     Call,
     Column,
     Expression,
@@ -117,7 +116,7 @@ def compute(node: Expression, columns: Columns) -> Cells:
             return columns.get(name)
         case Previous():
             return _compute_previous(node, columns)
-        case AcrossRows():
+        case Call("unique" | "determines" | "totals"):
             return _compute_across(node, columns)
         case Call("and" | "or"):
             return _combine(node, columns)
@@ -275,9 +274,10 @@ def _combine(node: Call, columns: Columns) -> Cells:
     return Cells(decided == deciding, decided | _all_known(parts))
 
 
-def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
+def _compute_across(node: Call, columns: Columns) -> Cells:
     if node.name == "totals":
         raise RuleError(f"{node} is not decided row by row")
-    known = _all_known([columns.get(name) for name in node.names])
-    domain = Domain("key" if node.name == "unique" else "dependency", node.names)
+    names = tuple(each.columns[0] for each in node.arguments)
+    known = _all_known([columns.get(name) for name in names])
+    domain = Domain("key" if node.name == "unique" else "dependency", names)
     return Cells(~find_broken(domain, columns.cells, columns.beside), known)

@@ -29,6 +29,9 @@ FUNCTIONS = {"abs": (1, 1), "log": (1, 1), "min": (2, 99), "max": (2, 99), "roun
 COMPARISONS = {"==": "!=", "!=": "==", "<=": ">", ">": "<=", ">=": "<", "<": ">="}
 #: What is made of conditions.
 CONNECTIVES = ("and", "or", "not")
+#: What several rows decide: whether a cell is there once, whether equal cells of one column have
+#: equal ones of another beside them, and whether rows that are totals are sums of rows.
+ACROSS_ROWS = ("unique", "determines", "totals")
 #: Parts of cells that may tell the groups of ``previous`` and ``next``.
 PARTS = ("year", "month", "cycle")
 WORDS = frozenset({"and", "or", "not", "in", "is", "null", "true", "false"})
@@ -37,7 +40,7 @@ WORDS = frozenset({"and", "or", "not", "in", "is", "null", "true", "false"})
 Kind = Literal["value", "condition", "part"]
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys([*COMPARISONS, *CONNECTIVES, "in", "is null"], "condition"),
-    **dict.fromkeys(["unique", "determines", "totals"], "condition"),
+    **dict.fromkeys(ACROSS_ROWS, "condition"),
     **dict.fromkeys(PARTS, "part"),
 }
 
@@ -59,7 +62,7 @@ class Expression:
     def kind(self) -> Kind:
         """What the node is in each row."""
         match self:
-            case Call(name) | AcrossRows(name):
+            case Call(name):
                 return _KINDS.get(name, "value")
         return "value"
 
@@ -94,8 +97,6 @@ class Expression:
                 case Previous():
                     found += [node.column, *(name for name, _ in node.by)]
                     found += [node.order] if node.order else []
-                case AcrossRows(_, names):
-                    found += names
         return tuple(dict.fromkeys(found))
 
 
@@ -142,24 +143,13 @@ class Previous(Expression):
 
 
 @dataclass(frozen=True, repr=False)
-class AcrossRows(Expression):
-    """What several rows decide.
-
-    Cells are "unique"; one column "determines" another; rows that are "totals" are sums of rows.
-    """
-
-    name: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, repr=False)
 class Call(Expression):
     """An operator or a function, and what it is applied to.
 
     These are ``FUNCTIONS``; ``+`` and ``*`` of two numbers and more, ``/`` and ``**`` of two, and
     ``-`` of one; ``COMPARISONS`` of two values; ``in`` of a value and constants, and ``is null`` of
-    a value; ``and`` and ``or`` of two conditions and more, and ``not`` of one; ``PARTS`` of a
-    column. A difference is a sum with ``-`` of the second term.
+    a value; ``and`` and ``or`` of two conditions and more, and ``not`` of one; ``PARTS`` of
+    a column, and ``ACROSS_ROWS`` of columns. A difference is a sum with ``-`` of the second term.
     """
 
     name: str
@@ -198,6 +188,11 @@ class Call(Expression):
 def is_comparison(node: Expression | None) -> TypeGuard[Call]:
     """Say whether a node compares two values."""
     return isinstance(node, Call) and node.name in COMPARISONS
+
+
+def is_across_rows(node: Expression | None) -> TypeGuard[Call]:
+    """Say whether a node is what several rows decide."""
+    return isinstance(node, Call) and node.name in ACROSS_ROWS
 
 
 def read_constant(node: Expression) -> float | None:
@@ -289,8 +284,6 @@ def write(node: Expression, rank: int = 0) -> str:
             return write_name(name)
         case Previous():
             return _write_previous(node)
-        case AcrossRows(name, names):
-            return f"{name}({', '.join(map(write_name, names))})"
         case Call("not", (Call("in" | "is null") as inner,)):
             text, own = _write_test(inner, "not "), _RANKS["in"]
         case Call(name):
@@ -304,17 +297,17 @@ def write_number(value: float) -> str:
 
 
 def _write_call(node: Call) -> str:
-    name, (first, *others) = node.name, node.arguments
-    match name:
-        case "-":
-            return f"-{write(first, _RANKS['-'])}"
-        case "not":
-            return f"not {write(first, _RANKS['not'])}"
-        case "in" | "is null":
-            return _write_test(node)
+    name = node.name
+    match node.arguments:
+        case (operand,) if name == "-":
+            return f"-{write(operand, _RANKS['-'])}"
+        case (operand,) if name == "not":
+            return f"not {write(operand, _RANKS['not'])}"
+    if name in ("in", "is null"):
+        return _write_test(node)
     if name not in _INFIX:
         return f"{name}({', '.join(map(write, node.arguments))})"
-    rank, inner = _INFIX[name]
+    (first, *others), (rank, inner) = node.arguments, _INFIX[name]
     if name == "*" and isinstance(first, Call) and first.name == "/":
         rank = _RANKS["*"]
     text = write(first, rank)
@@ -474,10 +467,8 @@ def _call(parts: list[Any]) -> Expression:
     options: dict[str, Any] = dict(each for each in given if isinstance(each, tuple))
     arguments = [each for each in given if not isinstance(each, tuple)]
     names = [each.name for each in arguments if isinstance(each, Column)]
-    n_names = {"unique": 1, "determines": 2, "totals": len(names)}.get(name)
-    if len(names) == len(given) == n_names:
-        return AcrossRows(name, tuple(names))
-    if name in PARTS and len(names) == len(given) == 1:
+    n_names = {**dict.fromkeys(PARTS, 1), "unique": 1, "determines": 2, "totals": len(names)}
+    if len(names) == len(given) == n_names.get(name):
         return Call(name, tuple(arguments))
     if name in ("previous", "next"):
         keys, order = options.get("by", []), options.get("order")

@@ -10,12 +10,12 @@ from vanishing.arrays.namespace import lazy
 from vanishing.laws.law import Law
 from vanishing.laws.search import order_terms
 from vanishing.rules.expression import (
-    AcrossRows,
     Call,
     Column,
     Expression,
     Previous,
     RuleError,
+    is_across_rows,
     is_comparison,
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
@@ -136,7 +136,7 @@ class Rule:
     def kind(self) -> Kind:
         """What the rule says: "law", "chain" of rows, "total", "condition" and so on."""
         nodes = list(self.expression.walk())
-        across = {each.name for each in nodes if isinstance(each, AcrossRows)}
+        across = {each.name for each in nodes if is_across_rows(each)}
         if "totals" in across:
             return "total"
         if any(isinstance(each, Previous) for each in nodes):

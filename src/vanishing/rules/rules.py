@@ -21,13 +21,13 @@ from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
-    AcrossRows,
     Call,
     Column,
     Expression,
     Number,
     RuleError,
     Text,
+    is_across_rows,
     make_number,
     read_constant,
     write_name,
@@ -150,7 +150,7 @@ class Rules:
             except RuleError as error:
                 unsaid.append(f"{law}: {error}")
         for each in laws.totals[:1]:
-            rules.append(Rule("totals", AcrossRows("totals", each.columns), source="found"))
+            rules.append(Rule("totals", _call("totals", each.columns), source="found"))
         for k, domain in enumerate(laws.domains, 1):
             try:
                 rules.append(_write_domain(domain, laws, f"domain-{k}"))
@@ -363,8 +363,8 @@ class Rules:
             node = rule.expression
             if k not in places and rule.kind != "total":
                 said[k] = RuleCells("", tuple(rule.columns))
-                if isinstance(node, AcrossRows):
-                    said[k] = RuleCells(kinds[node.name], node.names)
+                if is_across_rows(node):
+                    said[k] = RuleCells(kinds[node.name], node.columns)
         return add_reasons(rows, said, columns.cells, table)
 
     def _find_sound(
@@ -481,8 +481,7 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
         values = (_write_value(each, is_number) for each in domain.values)
         expression = Call("in", (column, *values))
     elif domain.kind in ("key", "dependency"):
-        name_of_rule = "unique" if domain.kind == "key" else "determines"
-        expression = AcrossRows(name_of_rule, domain.columns)
+        expression = _call("unique" if domain.kind == "key" else "determines", domain.columns)
     else:
         sign = {"equal": "==", "not negative": ">="}.get(domain.kind, "<=")
         bound = other if domain.kind in ("equal", "order") else Number(0.0)
@@ -490,6 +489,10 @@ def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
     p_value = float(f"{2.0**-domain.bits:.3g}")
     evidence = Evidence(round(domain.bits), rows=laws.n_rows, p_value=p_value)
     return Rule(name, expression, source="found", evidence=evidence)
+
+
+def _call(name: str, columns: Sequence[str]) -> Expression:
+    return Call(name, tuple(map(Column, columns)))
 
 
 def _write_value(text: str, is_number: bool) -> Expression:
@@ -546,4 +549,6 @@ def _fill(node: Expression, zeros: set[str]) -> Expression:
     """Return an expression in which blanks of some columns are 0."""
     if isinstance(node, Column) and node.name in zeros:
         return Call("coalesce", (node, Number(0.0)))
+    if is_across_rows(node):
+        return node
     return node.map(lambda child: _fill(child, zeros))

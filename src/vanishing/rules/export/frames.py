@@ -6,7 +6,7 @@ from functools import reduce
 
 from vanishing.rules.export.printer import OTHER_ROWS, Notation, Printer, call, infix
 from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
-from vanishing.rules.expression import AcrossRows, Previous, RuleError
+from vanishing.rules.expression import Call, Previous, RuleError
 from vanishing.rules.file import describe_rule
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
@@ -226,7 +226,7 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
 
-    def write_across(node: AcrossRows, cells: list[str]) -> str:
+    def write_across(node: Call, cells: list[str]) -> str:
         if node.name != "unique":
             raise RuleError(OTHER_ROWS)
         return f"(duplicated({cells[0]}) | duplicated({cells[0]}, fromLast = TRUE))"

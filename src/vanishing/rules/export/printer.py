@@ -18,7 +18,6 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import ORDERED, Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
-    AcrossRows,
     Call,
     Column,
     Expression,
@@ -67,7 +66,7 @@ class Notation:
     false: str = "FALSE"
     date: str = "{}"
     previous: Callable[[Previous], str] | None = None
-    across: Callable[[AcrossRows, list[str]], str] | None = None
+    across: Callable[[Call, list[str]], str] | None = None
     guarding_number: Callable[[str], str] | None = None
 
 
@@ -124,6 +123,16 @@ class Printer:
                 written = [self.write(each, truth=truth) for each in parts]
                 is_and = (name == "and") == truth
                 return self._join(notation.both if is_and else notation.either, written)
+            case Call("totals"):
+                raise RuleError("total rows are not decided row by row")
+            case Call("unique" | "determines", names):
+                if notation.across is None:
+                    raise RuleError(OTHER_ROWS)
+                broken = notation.across(
+                    node, [self._write_column(*each.columns) for each in names]
+                )
+                text = notation.negated.format(broken) if truth else broken
+                return self._with_known(node, text, always=True)
             case Call() if not node.columns:
                 kept, _ = decide(node, Columns(1, {}, {}))
                 return self._write_truth(bool(kept) == truth)
@@ -136,14 +145,6 @@ class Printer:
                 return self._join(join, cells or [self._write_truth(not truth)])
             case Call():
                 return self._write_comparison(node, truth=truth)
-            case AcrossRows(name, names):
-                if name == "totals":
-                    raise RuleError("total rows are not decided row by row")
-                if notation.across is None:
-                    raise RuleError(OTHER_ROWS)
-                broken = notation.across(node, list(map(self._write_column, names)))
-                text = notation.negated.format(broken) if truth else broken
-                return self._with_known(node, text, always=True)
         raise RuleError(f"{node} is not a condition")
 
     def _write_truth(self, truth: bool) -> str:
@@ -230,8 +231,6 @@ class Printer:
                 if not isinstance(other, Number) or _may_be_undefined(value):
                     raise RuleError("coalesce is said of columns and their sums, with a number")
                 return []
-            case AcrossRows(_, names):
-                return list(map(self.notation.cell, names))
             case Column(name):
                 return [self.notation.cell(name)]
             case Previous():

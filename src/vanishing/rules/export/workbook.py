@@ -16,7 +16,7 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import compute
 from vanishing.rules.export.printer import Notation, Printer, call
 from vanishing.rules.export.sql import Export
-from vanishing.rules.expression import AcrossRows, Call, Column, Previous, RuleError
+from vanishing.rules.expression import Call, Column, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
@@ -43,9 +43,10 @@ def _make_notation(columns: list[str], row: int, n_rows: int) -> Notation:
         cell = write_cell(node.column, row - node.step)
         return f"N({cell})" if node.starts_at_zero else cell
 
-    def write_across(node: AcrossRows, cells: list[str]) -> str:
+    def write_across(node: Call, cells: list[str]) -> str:
         """Write that a cell is there twice, or differs from most cells beside equal ones."""
-        columns = [f"${letters[name]}$2:${letters[name]}${n_rows + 1}" for name in node.names]
+        places = [letters[name] for each in node.arguments for name in each.columns]
+        columns = [f"${place}$2:${place}${n_rows + 1}" for place in places]
         same = [f"({column}={cell})" for column, cell in zip(columns, cells, strict=True)]
         if node.name == "unique":
             return f"SUMPRODUCT(1*{same[0]})>1"
