@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import xlsxwriter
 from benchmarks.laws.report import describe, share, table, write
+from openpyxl.utils import column_index_from_string
 from scipy.optimize import least_squares
 
 from vanishing import discover
@@ -44,7 +45,6 @@ from vanishing.data.excel_formulas import (
     fill,
     list_areas,
     parse,
-    read_letters,
     resolve,
 )
 from vanishing.data.sheet_layout import write_address
@@ -71,7 +71,7 @@ class Workbook:
         with path.with_suffix(".csv").open(newline="") as file:
             rows = list(csv.reader(file))[1:]
         self.values = np.array([[float(text) if text else np.nan for text in row] for row in rows])
-        self.columns = [read_letters(each) for each in self.table["columns"]]
+        self.columns = [column_index_from_string(each) for each in self.table["columns"]]
         places = {law["column"]: self._find_row(law) for law in self.table["laws"]}
         #: The row of the sheet that has the first row of the table.
         self.first = min([row for row in places.values() if row is not None], default=2)

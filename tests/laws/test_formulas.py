@@ -69,12 +69,10 @@ def transpose(cells):
 def _transpose_formula(text):
     import re
 
-    from openpyxl.utils import get_column_letter
-
-    from vanishing.data.excel_formulas import read_letters
+    from openpyxl.utils import column_index_from_string, get_column_letter
 
     def swap(found):
-        return f"{get_column_letter(int(found[2]))}{read_letters(found[1])}"
+        return f"{get_column_letter(int(found[2]))}{column_index_from_string(found[1])}"
 
     return re.sub(r"\b([A-Z])(\d+)", swap, text)
 

@@ -1,7 +1,7 @@
 """What ``partial_fit`` keeps instead of the rows: a few rows, or the factor of their monomials."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, NoReturn
 
@@ -24,7 +24,6 @@ from vanishing.data.source import (
     LARGEST,
     ArraySource,
     SampleSource,
-    Summary,
     WeightedSource,
     WrappedSource,
     close_after,
@@ -194,17 +193,6 @@ class KeptSource(WrappedSource):
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Raise, as it will be with more rows."""
         refuse_reading(self.name)
-
-    def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
-        """Summarize the rows, with their own weights."""
-        return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
 
 
 def refuse_reading(name: str) -> NoReturn:

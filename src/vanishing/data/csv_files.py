@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vanishing.arrays.namespace import FloatArray, import_extra
+from vanishing.arrays.namespace import FloatArray, import_extra, lazy
 from vanishing.data.written_numbers import (
     MISSING,
     CellSummary,
@@ -495,6 +495,8 @@ class OpenTable(ABC):
     n_above: int = 0  # lines of a text file above the header, which are left out
     places: Any = None  # of the cells on a sheet, if the table is not the only thing there
     is_turnable = False  # whether the rows may be variables
+    #: The line of the file that holds the first row; None unless each row is one.
+    first_line: int | None = None
 
     def __init__(self) -> None:
         self.layout_notes: list[Note] = []  # what was guessed of names and rows
@@ -548,10 +550,6 @@ class OpenTable(ABC):
         formats = {names[j]: form for j, form in found}
         unclear = {names[j]: text for j, text in self.kinds.open.items() if j in columns}
         return describe_numbers(formats, self.kinds.decimal.sign, unclear)
-
-    def find_first_line(self, n_rows: int) -> int | None:
-        """Return the line of the file that holds the first row; None unless each row is one."""
-        return None
 
     def set_texts_aside(self, columns: Sequence[int]) -> tuple[list[int], tuple["SetAside", ...]]:
         """Split columns into numeric ones and those to set aside."""
@@ -727,11 +725,12 @@ class CsvFile(OpenTable):
         ]
         return notes
 
-    def find_first_line(self, n_rows: int) -> int | None:
-        """Return the line of the file that holds the first row; None unless each row is one."""
+    @lazy
+    def first_line(self) -> int | None:
+        """The line of the file that holds the first row; None unless each row is one."""
         n_lines = self._read_text().rstrip().count(b"\n") + 1
         n_before = self.n_above + int(self.names is not None)
-        return n_before + 1 if n_lines == n_before + n_rows else None
+        return n_before + 1 if n_lines == n_before + self.count_rows() else None
 
     def batches(self, columns: Sequence[int], n_rows: int = 0) -> Iterator[tuple[list[Any], str]]:
         """Yield the columns of some rows, however many a block of text holds, with the path."""
@@ -858,6 +857,7 @@ class CsvFile(OpenTable):
         with self._open() as stream:
             options = self._options(columns, kind, skip_row)
             table = import_arrow("pyarrow.csv").read_csv(stream, *options)
+        self._n_rows = table.num_rows if skip_row is None else None
         return table if kind is not None else self._convert(table, columns)
 
     def _convert(self, table: Any, columns: Sequence[int]) -> Any:

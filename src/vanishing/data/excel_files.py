@@ -4,18 +4,14 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from vanishing.arrays.namespace import import_extra
-from vanishing.data.csv_files import (
-    Note,
-    TableError,
-    describe_header,
-    guess_header,
-    import_arrow,
-    is_numeric,
-    readable,
-)
+from vanishing.data.csv_files import Note, TableError, describe_header, guess_header, readable
+from vanishing.data.frames import ColumnFile, read_cells
 from vanishing.data.sheet_layout import Grid, Region, find_regions, split_area, write_cell
 from vanishing.data.written_numbers import MISSING, is_number, read_texts
 
@@ -27,30 +23,17 @@ FAILED = frozenset(
 Row = Sequence[Any]
 
 
-class Sheet(NamedTuple):
-    """A table, with the names of its columns if it has any.
-
-    ``first_line`` is the row of the sheet that is the first one below the names; None where empty
-    rows were left out. ``notes`` say which sheet was read and what was guessed of its first row.
-    ``regions`` are the tables of the sheet, unless it clearly is nothing but one.
-    """
-
-    names: list[str] | None
-    columns: list[Any]
-    first_line: int | None
-    title: str
-    notes: list[Note]
-    regions: list[Region]
-
-
-def read_sheet(
-    content: bytes, where: str, *, sheet: str | None, header: bool | None, always: bool
-) -> Sheet:
-    """Read a sheet: the one of a name or number, or the first visible one with a table of numbers.
+def open_excel(
+    content: bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None, *,
+    transposed: bool,
+) -> ColumnFile:  # fmt: skip
+    """Open a sheet: the one of a name or number, or the first visible one with a table of numbers.
 
     Whether the first row holds names is guessed if ``header`` is None. Its tables are looked for
-    then, or if ``always``.
+    then, or if one is named or transposed.
     """
+    area = split_area(sheet or "")[1]
+    always = bool(area) or transposed
     books = [open_book(content, where, data_only=True)]
     if has_formulas(content):
         books.append(open_book(content, where, data_only=False))
@@ -61,29 +44,59 @@ def read_sheet(
     else:
         chosen = [choose_sheet(titles, sheet, where)]
     grids = {title: _read_cells([book[title] for book in books]) for title in chosen}
-    found = {title: _find_table(grid) for title, grid in grids.items()}
-    regions = {
-        title: find_regions(grid, always=always) if always or header is None else []
-        for title, grid in grids.items()
-    }
-    filled = [title for title, (rows, _) in found.items() if rows]
-    if not filled:
+    grids = {title: grid for title, grid in grids.items() if any(grid)}
+    if not grids:
         raise TableError(f"{where} holds no table: its sheets are empty")
-    split = {title: _split_columns(*found[title], header) for title in filled}
-    title = next(
-        (title for title in filled if regions[title] or _holds_numbers(split[title][1])), filled[0]
-    )
+    regions, split = {}, {}
+    for title, grid in grids.items():
+        regions[title] = find_regions(grid, always=always) if always or header is None else []
+        split[title] = _split_columns(*_find_table(grid), header)
+    with_numbers = (each for each in grids if regions[each] or _holds_numbers(split[each][1]))
+    title = next(with_numbers, next(iter(grids)))
     names, columns, places, notes = split[title]
     if not places:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
-    others = [repr(other) for other in filled if other != title]
+    found = regions[title]
+    if always or [(each.left_out, len(each.header)) for each in found] not in ([], [((), 1)]):
+        opened = open_region(found, area, where, f"{title}!", decimal, transposed=transposed)
+    else:
+        follow = places == list(range(places[0], places[0] + len(places)))
+        opened = ColumnFile(
+            where, names, columns, index=(0,) if names is not None and not names[0] else (),
+            first_line=places[0] if follow else None, decimal=decimal,
+        )  # fmt: skip
+        opened.layout_notes += notes
+        opened.is_turnable = any(each.times for each in found)
+    others = [repr(other) for other in grids if other != title]
     if sheet is None:
         others += [f"hidden: {other!r}" for other in hidden if other not in chosen]
     if others:
-        why = "" if title == filled[0] else ", the first with a table of numbers"
-        notes = [Note(f"sheet {title!r} is read{why}", "sheet", ", ".join(others)), *notes]
-    follow = places == list(range(places[0], places[0] + len(places)))
-    return Sheet(names, columns, places[0] if follow else None, title, notes, regions[title])
+        why = "" if title == next(iter(grids)) else ", the first with a table of numbers"
+        note = Note(f"sheet {title!r} is read{why}", "sheet", ", ".join(others))
+        opened.layout_notes.insert(0, note)
+    return opened
+
+
+def open_region(
+    regions: Sequence[Region], area: str, where: str, title: str, decimal: str | None, *,
+    transposed: bool,
+) -> ColumnFile:  # fmt: skip
+    """Open the table in an area of a sheet, or its largest."""
+    tables = {each.area: each for each in regions}
+    if not tables or area not in ("", *tables):
+        has = f"has the tables {', '.join(tables)}" if tables else "has no names above numbers"
+        raise TableError(f"{where} {has}; expected the cells of a table on a sheet, got {area!r}")
+    region = tables.get(area) or max(regions, key=lambda each: len(each.body) * len(each.columns))
+    names, cells, places = region.read(transposed=transposed)
+    opened = ColumnFile(
+        where, names, list(map(make_column, cells)), index=() if names[0] else (0,),
+        first_line=None if transposed else region.first_line, decimal=decimal,
+    )  # fmt: skip
+    others = ", ".join(repr(title + each) for each in tables if not area and each != region.area)
+    said = region.describe(transposed=transposed)
+    opened.layout_notes.append(Note(said, "sheet" if others else "", others))
+    opened.places, opened.is_turnable = places, bool(region.times) and not transposed
+    return opened
 
 
 def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
@@ -180,32 +193,30 @@ def _split_columns(
 
 
 def _holds_numbers(columns: Sequence[Any]) -> bool:
+    """Say whether a column has numbers, written as computers or as people do."""
+    read = list(map(read_cells, columns))
     return any(
-        is_numeric(column.type)
-        or ("string" in str(column.type) and read_texts(column.to_pylist()) is not None)
-        for column in columns
-        if column.null_count < len(column)
-    )
+        read_texts(cells.tolist()) is not None for cells in read if cells.dtype == object
+    ) or any(np.isfinite(cells).any() for cells in read if cells.dtype != object)
 
 
 def _is_missing(cell: Any) -> bool:
     return isinstance(cell, str) and (cell.strip() in MISSING or cell in FAILED)
 
 
-def make_column(cells: list[Any]) -> Any:
-    """Return cells as numbers, if all of them are, or else as texts."""
-    arrow = import_arrow()
+def make_column(cells: list[Any]) -> npt.NDArray[Any]:
+    """Return cells as numbers, if all of them are, or else as texts; None where one is blank."""
     said = [cell for cell in cells if cell is not None]
     if said and all(isinstance(cell, bool) for cell in said):
-        return arrow.array(cells, arrow.bool_())
+        return np.array(cells, dtype=object)
     are_texts = bool(said) and all(isinstance(cell, str) for cell in said)
     if not are_texts and all(
         isinstance(cell, int | float) or (isinstance(cell, str) and is_number(cell, "."))
         for cell in said
     ):
-        return arrow.array([None if cell is None else float(cell) for cell in cells])
+        return np.array([np.nan if cell is None else float(cell) for cell in cells])
     written = [None if cell is None else write_cell(cell) for cell in cells]
     for i, cell in enumerate(cells):
         if isinstance(cell, float) and re.fullmatch(r"-?\d{1,3}\.\d{3}", str(cell)):
             written[i] = f"{cell}0"  # with four decimals, the point is not of thousands
-    return arrow.array(written, arrow.string())
+    return np.array(written, dtype=object)

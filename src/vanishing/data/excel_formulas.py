@@ -99,8 +99,6 @@ Formula = Literal | Reference | Call | Unknown
 
 #: Operators between two operands, from those that bind least.
 LEVELS = [{"=", "<>", "<", ">", "<=", ">="}, {"&"}, {"+", "-"}, {"*", "/"}, {"^"}]
-#: Cells beyond these are names, such as YTD2024.
-LAST_ROW, LAST_COLUMN = 2**20, 2**14
 NAMES = "names of cells and tables"
 _CORNER = r"(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})"
 _CELLS = re.compile(rf"{_CORNER}(?::{_CORNER})?")
@@ -205,6 +203,8 @@ class _Parser:
 
     def read_reference(self, text: str) -> Formula:
         """Read cells, in a sheet or not."""
+        limits = import_extra("openpyxl.xml.constants", extra="excel", purpose="formulas")
+        utility = import_extra("openpyxl.utils", extra="excel", purpose="formulas")
         prefix, bang, cells = text.rpartition("!")
         sheet = None
         if bang:
@@ -215,16 +215,18 @@ class _Parser:
             top, left, bottom, right = (first[2:], first[:2], last[2:], last[:2])
         elif found := _COLUMNS.fullmatch(cells):
             top, left, right = ("$", "1"), found.groups()[:2], found.groups()[2:]
-            bottom = ("$", str(LAST_ROW))
+            bottom = ("$", str(limits.MAX_ROW))
         elif found := _ROWS.fullmatch(cells):
-            left, top, bottom = ("$", "A"), found.groups()[:2], found.groups()[2:]
-            right = ("$", "XFD")
+            top, bottom = found.groups()[:2], found.groups()[2:]
+            left, right = ("$", "A"), ("$", utility.get_column_letter(limits.MAX_COLUMN))
         else:
             return Unknown(text, NAMES)
         edges = []
         for k, (fixed, written) in enumerate((top, left, bottom, right)):
-            number = int(written) if written.isdecimal() else read_letters(written)
-            if not 1 <= number <= (LAST_ROW, LAST_COLUMN)[k % 2]:
+            is_row = written.isdecimal()
+            number = int(written) if is_row else utility.column_index_from_string(written)
+            # What is beyond the last cell is a name, such as YTD2024.
+            if not 1 <= number <= (limits.MAX_ROW if is_row else limits.MAX_COLUMN):
                 return Unknown(text, NAMES)
             edges.append(
                 Edge(number - (0 if fixed else (self.row, self.column)[k % 2]), bool(fixed))
@@ -239,14 +241,6 @@ def _combine(name: str, left: Formula, right: Formula) -> Formula:
     if name in ("+", "*") and isinstance(left, Call) and left.name == name:
         return Call(name, (*left.arguments, right))
     return Call(name, (left, right))
-
-
-def read_letters(letters: str) -> int:
-    """Return the number of a column, from 1."""
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
 
 
 def list_areas(formula: Formula, row: int, column: int) -> Iterator[Area]:

@@ -50,7 +50,7 @@ class ColumnFile(OpenTable):
         self.index = index
         self.row_shape = row_shape
         self.row_ids = row_ids
-        self._first_line = first_line
+        self.first_line = first_line
         self._columns = columns
         self._given = decimal
         self._cells: dict[int, npt.NDArray[Any]] = {}
@@ -106,10 +106,6 @@ class ColumnFile(OpenTable):
         if self.first_row:
             return notes
         return [note._replace(remedy="convert") if note.remedy else note for note in notes]
-
-    def find_first_line(self, n_rows: int) -> int | None:
-        """Return the row of the sheet that is the first one of the table, if the others follow."""
-        return self._first_line
 
     def numbers(self, columns: Sequence[int]) -> FloatArray:
         """Return columns as numbers, NaN where a value is missing."""

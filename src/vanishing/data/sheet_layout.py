@@ -10,6 +10,7 @@ from calendar import month_abbr, month_name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,16 @@ from vanishing.data.written_numbers import guess_format, is_number
 #: The cells of a sheet, None where one is blank. Rows are equally long, or empty.
 Grid = Sequence[Sequence[Any]]
 
-#: Kinds of cells; dates are texts.
-BLANK, TEXT, NUMBER = range(3)
+
+class Kind(IntEnum):
+    """What a cell holds; dates are texts."""
+
+    BLANK = 0
+    TEXT = 1
+    NUMBER = 2
+
+
+BLANK, TEXT, NUMBER = Kind
 
 
 def write_address(row: int, column: int) -> str:
@@ -69,7 +78,7 @@ def write_cell(cell: Any) -> str:
     return str(cell).strip()
 
 
-def _find_kind(cell: Any) -> int:
+def _find_kind(cell: Any) -> Kind:
     if cell is None:
         return BLANK
     if not isinstance(cell, str):
@@ -337,9 +346,9 @@ def _spread(groups: list[str], names: list[str]) -> list[tuple[str, str]]:
 def _find_body(kinds: IntArray) -> tuple[int, int]:
     """Return the first row of a table, and the one after its last, for the fewest bits."""
     n, p = kinds.shape
-    every = kinds == np.arange(3)[:, None, None]
+    every = kinds == np.array(Kind)[:, None, None]
     counts = np.pad(np.cumsum(every, axis=1), ((0, 0), (1, 0), (0, 0)))
-    outside = np.log2(3) * p * np.arange(n + 1)
+    outside = np.log2(len(Kind)) * p * np.arange(n + 1)
     start = int(np.argmin((_measure(counts[:, -1:] - counts) + outside)[:-1]))
     inside = _measure(counts[:, start + 1 :] - counts[:, start, None])
     return start, start + 1 + int(np.argmin(inside + outside[: n - start][::-1]))
@@ -348,5 +357,5 @@ def _find_body(kinds: IntArray) -> tuple[int, int]:
 def _measure(counts: IntArray) -> FloatArray:
     """Return the bits of kinds, by Krichevsky and Trofimov; counts are of (kind, row, column)."""
     most = np.arange(counts.sum(axis=0).max(initial=0))
-    seen, total = (np.cumsum([0.0, *np.log2(most + half / 2)]) for half in (1, 3))
+    seen, total = (np.cumsum([0.0, *np.log2(most + half / 2)]) for half in (1, len(Kind)))
     return np.asarray((total[counts.sum(axis=0)] - seen[counts].sum(axis=0)).sum(axis=-1))

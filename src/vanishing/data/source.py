@@ -204,17 +204,7 @@ class SampleSource(ABC):
     def map_rows(self, function: Callable[[Array], Array], n_columns: int | None) -> Any:
         """Return what a function makes of the rows, computed when it is needed.
 
-        Parameters
-        ----------
-        function : callable
-            Takes a block of rows and returns as many rows.
-        n_columns : int or None
-            How many columns it returns; None for one number per row.
-
-        Returns
-        -------
-        MappedSource
-            A Dask array for the rows of a Dask array.
+        ``n_columns`` is None for one number per row.
         """
         return MappedSource(self, function)
 
@@ -456,7 +446,10 @@ class CompositeSource(SampleSource):
 
 
 class WrappedSource(CompositeSource):
-    """A source with the rows, the columns and the names of another one."""
+    """A source with the rows, the columns and the names of another one, which summarizes them."""
+
+    #: Weights of the rows, where the other source has none.
+    weights: FloatArray | None = None
 
     def __init__(self, source: SampleSource) -> None:
         super().__init__([source])
@@ -479,6 +472,24 @@ class WrappedSource(CompositeSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from blocks
 
+    def change_kernel(self, kernel: Callable[..., Summary]) -> Callable[..., Summary]:
+        """Return a kernel for blocks of the other source."""
+        return kernel
+
+    def map_reduce(
+        self,
+        kernel: Callable[..., Summary],
+        merge: Callable[[Summary, Summary], Summary],
+        *,
+        max_rows: int,
+        weights: FloatArray | None = None,
+    ) -> Summary:
+        """Summarize the rows where they are, with their weights."""
+        if weights is None:
+            weights = self.weights
+        kernel = self.change_kernel(kernel)
+        return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
+
 
 class WeightedSource(WrappedSource):
     """The rows of another source, each with a weight.
@@ -495,6 +506,8 @@ class WeightedSource(WrappedSource):
     #: Rows have weights.
     weighted = True
 
+    weights: FloatArray
+
     def __init__(self, source: SampleSource, weights: FloatArray) -> None:
         super().__init__(source)
         self.weights = weights
@@ -508,17 +521,6 @@ class WeightedSource(WrappedSource):
     def n_weighted(self) -> int:
         """Number of rows of positive weight."""
         return int(np.count_nonzero(self.weights))
-
-    def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
-        """Summarize the rows where they are, with their weights."""
-        return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=self.weights)
 
 
 def add_weights(source: SampleSource, weights: Any) -> SampleSource:
@@ -601,19 +603,10 @@ class MappedSource(WrappedSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from map(self.function, blocks)
 
-    def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
-        """Summarize the images where the rows are, with their weights."""
+    def change_kernel(self, kernel: Callable[..., Summary]) -> Callable[..., Summary]:
+        """Return a kernel that applies the function first."""
         function = self.function  # alone: the kernel may travel, and the source must not
-        return self.source.map_reduce(
-            lambda x, *roots: kernel(function(x), *roots), merge, max_rows=max_rows, weights=weights
-        )
+        return lambda x, *roots: kernel(function(x), *roots)
 
 
 class ConcatenatedSource(CompositeSource):

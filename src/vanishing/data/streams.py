@@ -367,6 +367,9 @@ class DeviceSource(WrappedSource):
         """Whether the device is the processor."""
         return str(self.device.type) == "cpu"
 
+    # Blocks are summarized on the device.
+    map_reduce = SampleSource.map_reduce
+
     def blocks(self, max_rows: int) -> Iterator[Array]:
         """Yield the rows on the device."""
         import torch

@@ -34,7 +34,7 @@ from vanishing.data.csv_files import (
     read_whole,
     readable,
 )
-from vanishing.data.excel_files import list_sheets, make_column, read_sheet
+from vanishing.data.excel_files import list_sheets, open_excel, open_region
 from vanishing.data.excel_formulas import Book, read_formulas
 from vanishing.data.frames import ColumnFile
 from vanishing.data.queries import find_query
@@ -93,7 +93,7 @@ def open_table(
         always = bool(area) or transposed
         regions = _find_regions(opened, always=always) if always or header is None else []
         if always or not _are_read_alike(opened, regions):
-            return _open_region(regions, area, where, "", decimal, transposed=transposed)
+            return open_region(regions, area, where, "", decimal, transposed=transposed)
         opened.is_turnable = any(each.times for each in regions)
         if opened.n_above and regions and regions[0].first_line:
             opened.places = regions[0].read()[2]
@@ -104,7 +104,10 @@ def open_table(
     if format in ("parquet", "feather"):
         return _open_arrow(file, where, format, decimal)
     if format == "xlsx":
-        return _open_excel(file, where, sheet, header, decimal, transposed=transposed)
+        content = read_whole(file)
+        _check_archive(content, where)
+        with readable(where, "Excel"):
+            return open_excel(content, where, sheet, header, decimal, transposed=transposed)
     return _open_numpy(file, where, array)
 
 
@@ -179,59 +182,6 @@ def _are_read_alike(opened: CsvFile, regions: Sequence[Region]) -> bool:
         and [(names, 1)] == [(each.names, len(each.header)) for each in regions]
         and not any(filter(None, chain.from_iterable(regions[0].grid[regions[0].body[-1] + 1 :])))
     )
-
-
-def _open_region(
-    regions: Sequence[Region], area: str, where: str, title: str, decimal: str | None, *,
-    transposed: bool,
-) -> ColumnFile:  # fmt: skip
-    """Open the table in an area of a sheet, or its largest."""
-    tables = {each.area: each for each in regions}
-    if not tables or area not in ("", *tables):
-        has = f"has the tables {', '.join(tables)}" if tables else "has no names above numbers"
-        raise TableError(f"{where} {has}; expected the cells of a table on a sheet, got {area!r}")
-    region = tables.get(area) or max(regions, key=lambda each: len(each.body) * len(each.columns))
-    names, cells, places = region.read(transposed=transposed)
-    columns = [import_arrow().chunked_array([make_column(column)]) for column in cells]
-    opened = ColumnFile(
-        where, names, columns, index=() if names[0] else (0,),
-        first_line=None if transposed else region.first_line, decimal=decimal,
-    )  # fmt: skip
-    others = ", ".join(repr(title + each) for each in tables if not area and each != region.area)
-    said = region.describe(transposed=transposed)
-    opened.layout_notes.append(Note(said, "sheet" if others else "", others))
-    opened.places, opened.is_turnable = places, bool(region.times) and not transposed
-    return opened
-
-
-def _open_excel(
-    file: str | bytes, where: str, sheet: str | None, header: bool | None, decimal: str | None, *,
-    transposed: bool,
-) -> ColumnFile:  # fmt: skip
-    content = read_whole(file)
-    _check_archive(content, where)
-    area = split_area(sheet or "")[1]
-    always = bool(area) or transposed
-    with readable(where, "Excel"):
-        found = read_sheet(content, where, sheet=sheet, header=header, always=always)
-    is_plain = [(each.left_out, len(each.header)) for each in found.regions] in ([], [((), 1)])
-    if always or not is_plain:
-        title = f"{found.title}!"
-        opened = _open_region(found.regions, area, where, title, decimal, transposed=transposed)
-        opened.layout_notes[:0] = [each for each in found.notes if each.remedy == "sheet"]
-        return opened
-    index = (0,) if found.names is not None and not found.names[0] else ()
-    opened = ColumnFile(
-        where,
-        found.names,
-        [import_arrow().chunked_array([column]) for column in found.columns],
-        index=index,
-        first_line=found.first_line,
-        decimal=decimal,
-    )
-    opened.layout_notes += found.notes
-    opened.is_turnable = any(each.times for each in found.regions)
-    return opened
 
 
 def _open_arrow(file: str | bytes, where: str, format: str, decimal: str | None) -> ColumnFile:
@@ -616,7 +566,7 @@ def make_table(
         np.arange(len(values)) + opened.first_row,
         where=opened.where,
         strays=opened.find_strays(wanted),
-        first_line=opened.find_first_line(len(values)),
+        first_line=opened.first_line,
         n_above=opened.n_above,
         notes=(*opened.layout_notes, *opened.number_notes(wanted)),
         texts={name: opened.texts(j) for j, name in enumerate(shown) if name in kept},

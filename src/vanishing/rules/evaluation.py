@@ -6,6 +6,7 @@ the logarithm of -1, a division by zero or an overflow, is not unknown: a compar
 false, so that a rule that needs it is broken.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
@@ -20,26 +21,14 @@ from vanishing.laws.conditions import measure_cells
 from vanishing.laws.derived import ROWS, DerivedColumn, Keys, compute_step
 from vanishing.laws.domains import Domain, DomainCells, find_broken
 from vanishing.rules.expression import (
-    AcrossRows,
-    And,
+    Call,
     Column,
-    Comparison,
-    Condition,
     Expression,
-    Function,
-    IsIn,
-    IsNull,
-    Negation,
-    Not,
     Number,
-    Or,
-    Power,
     Previous,
-    Product,
-    Quotient,
     RuleError,
-    Sum,
     Text,
+    is_comparison,
 )
 
 #: Dates whose order is that of letters.
@@ -108,7 +97,7 @@ class Columns:
         return Cells(np.where(known, cells, ""), known)
 
 
-def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray]:
+def decide(condition: Expression, columns: Columns) -> tuple[BoolArray, BoolArray]:
     """Return in which rows a condition is true, and in which rows that is known."""
     found = compute(condition, columns)
     known = np.broadcast_to(found.known, columns.n_rows)
@@ -118,7 +107,29 @@ def decide(condition: Condition, columns: Columns) -> tuple[BoolArray, BoolArray
 @np.errstate(all="ignore")
 def compute(node: Expression, columns: Columns) -> Cells:
     """Return the cells of a value or the truths of a condition; there may be one for all rows."""
-    return _COMPUTE[type(node)](node, columns)
+    match node:
+        case Number(value):
+            return Cells(np.float64(value), np.array(True))
+        case Text(value):
+            return Cells(np.array(value, dtype=object), np.array(True))
+        case Column(name):
+            return columns.get(name)
+        case Previous():
+            return _compute_previous(node, columns)
+        case Call("unique" | "determines" | "totals"):
+            return _compute_across(node, columns)
+        case Call("and" | "or"):
+            return _combine(node, columns)
+        case Call("not", (inner,)):
+            truths = compute(inner, columns)
+            return Cells(~truths.values, truths.known)
+        case Call("is null", (inner,)):
+            known = compute(inner, columns).known
+            return Cells(~known, np.ones(np.shape(known), dtype=bool))
+        case Call("in"):
+            return _compute_is_in(node, columns)
+    assert isinstance(node, Call)
+    return (_compare if is_comparison(node) else _compute_number)(node, columns)
 
 
 def _all_known(parts: list[Cells]) -> Any:
@@ -139,31 +150,33 @@ def _is_text(cells: Cells) -> bool:
     return np.asarray(cells.values).dtype == object
 
 
-def _apply(function: Callable[..., Any], nodes: Iterable[Expression], columns: Columns) -> Cells:
-    """Return a function of numbers, known where all of these are; NaN where it is undefined."""
-    parts = _numbers(list(nodes), columns)
-    values = function(*(each.values for each in parts))
-    return Cells(np.where(np.isfinite(values), values, np.nan), _all_known(parts))
+#: Operators and functions of numbers; NaN where they are undefined.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "+": lambda *each: reduce(np.add, each),
+    "*": lambda *each: reduce(np.multiply, each),
+    "/": np.divide,
+    "**": np.power,
+    "-": np.negative,
+    "abs": np.abs,
+    "log": np.log,
+    "floor": partial(compute_step, "floor", 1.0),
+    "ceil": partial(compute_step, "ceil", 1.0),
+    "min": lambda *each: reduce(np.minimum, each),
+    "max": lambda *each: reduce(np.maximum, each),
+}
 
 
-def _compute_function(node: Function, columns: Columns) -> Cells:
+def _compute_number(node: Call, columns: Columns) -> Cells:
+    parts = _numbers(node.arguments, columns)
+    first = parts[0]
     if node.name == "coalesce":
-        first, second = _numbers(node.arguments, columns)
-        known = first.known | second.known
-        return Cells(np.where(first.known, first.values, second.values), known)
+        values = np.where(first.known, first.values, parts[1].values)
+        return Cells(values, first.known | parts[1].known)
     if node.name == "round":
-        parts = _numbers(node.arguments, columns)
         digits = int(parts[1].values) if len(parts) > 1 else 0
-        return Cells(_round_half_up(parts[0].values, digits), parts[0].known)
-    functions: dict[str, Callable[..., Any]] = {
-        "abs": np.abs,
-        "log": np.log,
-        "floor": partial(compute_step, "floor", 1.0),
-        "ceil": partial(compute_step, "ceil", 1.0),
-        "min": lambda *each: reduce(np.minimum, each),
-        "max": lambda *each: reduce(np.maximum, each),
-    }
-    return _apply(functions[node.name], node.arguments, columns)
+        return Cells(_round_half_up(first.values, digits), first.known)
+    values = _FUNCTIONS[node.name](*(each.values for each in parts))
+    return Cells(np.where(np.isfinite(values), values, np.nan), _all_known(parts))
 
 
 def _round_half_up(values: Any, digits: int) -> Any:
@@ -185,20 +198,20 @@ def _compute_previous(node: Previous, columns: Columns) -> Cells:
     return Cells(values, np.where(before >= 0, cells.known[before], node.starts_at_zero))
 
 
-def _compare(node: Comparison, columns: Columns) -> Cells:
-    parts = _agree(node, [compute(each, columns) for each in (node.left, node.right)])
-    if _is_text(parts[0]) and node.operator not in ("==", "!="):
+def _compare(node: Call, columns: Columns) -> Cells:
+    parts = _agree(node, [compute(each, columns) for each in node.arguments])
+    if _is_text(parts[0]) and node.name not in ("==", "!="):
         parts = _order(node, parts)
     left, right = (each.values for each in parts)
-    kept = np.asarray(_COMPARE[node.operator](left, right), dtype=bool)
+    kept = np.asarray(_COMPARE[node.name](left, right), dtype=bool)
     if not _is_text(parts[0]):
         kept = kept & np.isfinite(left) & np.isfinite(right)
     return Cells(kept, _all_known(parts))
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+    "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge,
+    "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
 
 
@@ -216,7 +229,7 @@ def _agree(node: Expression, parts: list[Cells]) -> list[Cells]:
     ]  # fmt: skip
 
 
-def _order(node: Comparison, parts: list[Cells]) -> list[Cells]:
+def _order(node: Expression, parts: list[Cells]) -> list[Cells]:
     """Return texts that can be ordered: as they are, or as the days of the dates that they say.
 
     Dates of one length, such as 2024-12-31, have the order of letters. Beside other dates, a text
@@ -246,51 +259,25 @@ def _order(node: Comparison, parts: list[Cells]) -> list[Cells]:
     return found
 
 
-def _compute_is_in(node: IsIn, columns: Columns) -> Cells:
-    cells, *values = _agree(node, [compute(each, columns) for each in node.children])
+def _compute_is_in(node: Call, columns: Columns) -> Cells:
+    cells, *values = _agree(node, [compute(each, columns) for each in node.arguments])
     hits = [np.asarray(cells.values == each.values, dtype=bool) for each in values]
     return Cells(reduce(np.logical_or, hits, np.zeros(np.shape(cells.values), dtype=bool)),
                  cells.known)  # fmt: skip
 
 
-def _compute_and(node: And | Or, columns: Columns) -> Cells:
-    """Return what is true, and known as soon as one operand decides."""
-    parts = [compute(each, columns) for each in node.operands]
-    deciding = isinstance(node, Or)
+def _combine(node: Call, columns: Columns) -> Cells:
+    """Return what is true, and known as soon as one of the conditions decides."""
+    parts = [compute(each, columns) for each in node.arguments]
+    deciding = node.name == "or"
     decided = reduce(np.logical_or, (each.known & (each.values == deciding) for each in parts))
     return Cells(decided == deciding, decided | _all_known(parts))
 
 
-def _compute_across(node: AcrossRows, columns: Columns) -> Cells:
-    if node.kind == "totals":
+def _compute_across(node: Call, columns: Columns) -> Cells:
+    if node.name == "totals":
         raise RuleError(f"{node} is not decided row by row")
-    known = _all_known([columns.get(name) for name in node.names])
-    domain = Domain("key" if node.kind == "unique" else "dependency", node.names)
+    names = tuple(each.columns[0] for each in node.arguments)
+    known = _all_known([columns.get(name) for name in names])
+    domain = Domain("key" if node.name == "unique" else "dependency", names)
     return Cells(~find_broken(domain, columns.cells, columns.beside), known)
-
-
-_COMPUTE: dict[type, Callable[[Any, Columns], Cells]] = {
-    Number: lambda node, columns: Cells(np.float64(node.value), np.array(True)),
-    Text: lambda node, columns: Cells(np.array(node.value, dtype=object), np.array(True)),
-    Column: lambda node, columns: columns.get(node.name),
-    Previous: _compute_previous,
-    Sum: lambda node, columns: _apply(lambda *each: reduce(np.add, each), node.terms, columns),
-    Product: lambda node, columns: _apply(
-        lambda *each: reduce(np.multiply, each), node.factors, columns
-    ),
-    Quotient: lambda node, columns: _apply(np.divide, node.children, columns),
-    Power: lambda node, columns: _apply(np.power, node.children, columns),
-    Negation: lambda node, columns: _apply(np.negative, node.children, columns),
-    Function: _compute_function,
-    Comparison: _compare,
-    IsIn: _compute_is_in,
-    IsNull: lambda node, columns: (
-        lambda cells: Cells(~cells.known, np.ones(np.shape(cells.known), dtype=bool))
-    )(compute(node.operand, columns)),
-    And: _compute_and,
-    Or: _compute_and,
-    Not: lambda node, columns: (lambda cells: Cells(~cells.values, cells.known))(
-        compute(node.operand, columns)
-    ),
-    AcrossRows: _compute_across,
-}

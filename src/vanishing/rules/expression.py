@@ -10,25 +10,39 @@ names such as ```net amount```, and its messages are about Python; that of Lark 
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, TypeGuard
 
 from vanishing.arrays.namespace import import_extra, lazy
 
 #: Levels of a rule, at most: such trees are walked with a wide margin within Python's limit of
 #: recursion.
 MOST_LEVELS = 50
-#: Functions of numbers, with the least and the largest number of their arguments.
+#: Functions of numbers, with the least and the largest number of their arguments. ``coalesce`` is
+#: its second argument where the first one is missing.
 FUNCTIONS = {"abs": (1, 1), "log": (1, 1), "min": (2, 99), "max": (2, 99), "round": (1, 2),
              "floor": (1, 1), "ceil": (1, 1), "coalesce": (2, 2)}  # fmt: skip
-#: Comparisons, each with the one that has its sides swapped.
-COMPARISONS = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+#: Comparisons, each with its opposite.
+COMPARISONS = {"==": "!=", "!=": "==", "<=": ">", ">": "<=", ">=": "<", "<": ">="}
+#: What is made of conditions.
+CONNECTIVES = ("and", "or", "not")
+#: What several rows decide: whether a cell is there once, whether equal cells of one column have
+#: equal ones of another beside them, and whether rows that are totals are sums of rows.
+ACROSS_ROWS = ("unique", "determines", "totals")
 #: Parts of cells that may tell the groups of ``previous`` and ``next``.
 PARTS = ("year", "month", "cycle")
 WORDS = frozenset({"and", "or", "not", "in", "is", "null", "true", "false"})
+#: What a node is in each row: a number or a text; true, false or unknown; or a part of a cell,
+#: which is for ``by`` alone.
+Kind = Literal["value", "condition", "part"]
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys([*COMPARISONS, *CONNECTIVES, "in", "is null"], "condition"),
+    **dict.fromkeys(ACROSS_ROWS, "condition"),
+    **dict.fromkeys(PARTS, "part"),
+}
 
 
 class RuleError(ValueError):
@@ -44,33 +58,27 @@ class Expression:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
 
-    @lazy
-    def children(self) -> tuple["Expression", ...]:
+    @property
+    def kind(self) -> Kind:
+        """What the node is in each row."""
+        match self:
+            case Call(name):
+                return _KINDS.get(name, "value")
+        return "value"
+
+    @property
+    def children(self) -> "tuple[Expression, ...]":
         """The nodes right below this one."""
-        values = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
-        every = (each for value in values
-                 for each in (value if isinstance(value, tuple) else (value,)))  # fmt: skip
-        return tuple(each for each in every if isinstance(each, Expression))
+        return ()
 
     @lazy
     def depth(self) -> int:
         """Levels of the tree."""
         return 1 + max((child.depth for child in self.children), default=0)
 
-    def _limit_depth(self) -> None:
-        if self.depth > 2 * MOST_LEVELS:  # what is made of rules is deeper than they are
-            raise RuleError(f"a rule is nested at most {MOST_LEVELS} levels deep")
-
     def map(self, change: "Callable[[Expression], Expression]") -> "Expression":
         """Return the same node with changed children."""
-        values: dict[str, Any] = {}
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if isinstance(value, Expression):
-                values[field.name] = change(value)
-            elif isinstance(value, tuple) and any(isinstance(each, Expression) for each in value):
-                values[field.name] = tuple(change(each) for each in value)
-        return replace(self, **values)  # type: ignore[type-var]
+        return self
 
     def walk(self) -> Iterator["Expression"]:
         """Yield this node and all below it."""
@@ -83,45 +91,18 @@ class Expression:
         """Columns of the table that the expression needs, each once, in the order of the text."""
         found: list[str] = []
         for node in self.walk():
-            if isinstance(node, Column):
-                found.append(node.name)
-            elif isinstance(node, Previous):
-                found += [node.column, *(name for name, _ in node.by)]
-                found += [node.order] if node.order else []
-            elif isinstance(node, AcrossRows):
-                found += node.names
+            match node:
+                case Column(name):
+                    found.append(name)
+                case Previous():
+                    found += [node.column, *(name for name, _ in node.by)]
+                    found += [node.order] if node.order else []
         return tuple(dict.fromkeys(found))
 
 
-class Value(Expression):
-    """An expression that has a number or a text in each row."""
-
-
-class Condition(Expression):
-    """An expression that is true, false or unknown in each row."""
-
-    def __post_init__(self) -> None:
-        self._limit_depth()
-        wanted = Value if isinstance(self, (Comparison, IsIn, IsNull)) else Condition
-        what = {Value: "a number or a text", Condition: "a condition"}[wanted]
-        for child in self.children:
-            if not isinstance(child, wanted):
-                raise RuleError(f"{type(self).__name__} needs {what}, got: {child}")
-
-
-class Arithmetic(Value):
-    """A number that is computed from others."""
-
-    def __post_init__(self) -> None:
-        self._limit_depth()
-        for child in self.children:
-            if not isinstance(child, Value) or isinstance(child, Text):
-                raise RuleError(f"only numbers can be computed with, got: {child}")
-
-
 @dataclass(frozen=True, repr=False)
-class Number(Value):
-    """A constant of zero and above; ``Negation`` makes others."""
+class Number(Expression):
+    """A constant of zero and above; ``-`` of it makes others."""
 
     value: float
 
@@ -132,21 +113,21 @@ class Number(Value):
 
 
 @dataclass(frozen=True, repr=False)
-class Text(Value):
+class Text(Expression):
     """A constant text."""
 
     value: str
 
 
 @dataclass(frozen=True, repr=False)
-class Column(Value):
+class Column(Expression):
     """The cell of a column."""
 
     name: str
 
 
 @dataclass(frozen=True, repr=False)
-class Previous(Value):
+class Previous(Expression):
     """The cell of a column in the row before, or after if ``step`` is -1.
 
     ``by`` are pairs of a column that tells the groups and of the part of its cells that counts, ""
@@ -162,154 +143,107 @@ class Previous(Value):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(Arithmetic):
-    """The sum of two terms and more; differences are sums with a ``Negation``."""
+class Call(Expression):
+    """An operator or a function, and what it is applied to.
 
-    terms: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class Product(Arithmetic):
-    """The product of two factors and more."""
-
-    factors: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class Quotient(Arithmetic):
-    """A number divided by another."""
-
-    numerator: Expression
-    denominator: Expression
-
-
-@dataclass(frozen=True, repr=False)
-class Power(Arithmetic):
-    """A number to the power of another."""
-
-    base: Expression
-    exponent: Expression
-
-
-@dataclass(frozen=True, repr=False)
-class Negation(Arithmetic):
-    """A number with the other sign."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True, repr=False)
-class Function(Arithmetic):
-    """One of ``FUNCTIONS``; ``coalesce`` is its second argument where the first one is missing."""
+    These are ``FUNCTIONS``; ``+`` and ``*`` of two numbers and more, ``/`` and ``**`` of two, and
+    ``-`` of one; ``COMPARISONS`` of two values; ``in`` of a value and constants, and ``is null`` of
+    a value; ``and`` and ``or`` of two conditions and more, and ``not`` of one; ``PARTS`` of
+    a column, and ``ACROSS_ROWS`` of columns. A difference is a sum with ``-`` of the second term.
+    """
 
     name: str
     arguments: tuple[Expression, ...]
 
     def __post_init__(self) -> None:
-        if self.name not in FUNCTIONS:
-            raise RuleError(f"there is no function {self.name!r}; there are {', '.join(FUNCTIONS)}")
-        least, most = FUNCTIONS[self.name]
+        least, most = FUNCTIONS.get(self.name, (0, math.inf))
         if not least <= len(self.arguments) <= most:
             many = str(least) if least == most else f"{least} to {most}"
             raise RuleError(f"{self.name} takes {many} arguments, got {len(self.arguments)}")
-        super().__post_init__()
-        if self.name == "round" and not all(map(_is_digits, self.arguments[1:])):
-            raise RuleError(f"digits of round must be a whole number, got: {self.arguments[1]}")
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(Condition):
-    """Two values compared by one of ``COMPARISONS``."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, repr=False)
-class IsIn(Condition):
-    """Whether a value is one of some constants."""
-
-    operand: Expression
-    values: tuple[Expression, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for each in self.values:
-            if not isinstance(each, (Number, Text)) and not (
-                isinstance(each, Negation) and isinstance(each.operand, Number)
-            ):
+        if self.depth > 2 * MOST_LEVELS:  # what is made of rules is deeper than they are
+            raise RuleError(f"a rule is nested at most {MOST_LEVELS} levels deep")
+        wanted = "condition" if self.name in CONNECTIVES else "value"
+        for child in self.arguments:
+            if self.kind == "value" and (child.kind != "value" or isinstance(child, Text)):
+                raise RuleError(f"only numbers can be computed with, got: {child}")
+            if child.kind != wanted:
+                what = "a condition" if wanted == "condition" else "a number or a text"
+                raise RuleError(f"{self.name} needs {what}, got: {child}")
+        for each in self.arguments[1:]:
+            if self.name == "in" and read_constant(each) is None and not isinstance(each, Text):
                 raise RuleError(f"the values after 'in' must be numbers or texts, got: {each}")
+            if self.name == "round" and not _is_digits(each):
+                raise RuleError(f"digits of round must be a whole number, got: {each}")
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The nodes right below this one."""
+        return self.arguments
+
+    def map(self, change: Callable[[Expression], Expression]) -> Expression:
+        """Return the same node with changed children."""
+        return Call(self.name, tuple(map(change, self.arguments)))
 
 
-@dataclass(frozen=True, repr=False)
-class IsNull(Condition):
-    """Whether a value is missing."""
-
-    operand: Expression
+def is_comparison(node: Expression | None) -> TypeGuard[Call]:
+    """Say whether a node compares two values."""
+    return isinstance(node, Call) and node.name in COMPARISONS
 
 
-@dataclass(frozen=True, repr=False)
-class And(Condition):
-    """All of two conditions and more."""
-
-    operands: tuple[Expression, ...]
+def is_across_rows(node: Expression | None) -> TypeGuard[Call]:
+    """Say whether a node is what several rows decide."""
+    return isinstance(node, Call) and node.name in ACROSS_ROWS
 
 
-@dataclass(frozen=True, repr=False)
-class Or(Condition):
-    """One of two conditions and more."""
-
-    operands: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class Not(Condition):
-    """The opposite of a condition."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True, repr=False)
-class AcrossRows(Condition):
-    """What several rows decide.
-
-    Cells are "unique"; one column "determines" another; rows that are "totals" are sums of rows.
-    """
-
-    kind: str
-    names: tuple[str, ...]
+def read_constant(node: Expression) -> float | None:
+    """Return the value of a number, negative ones as well; None of what is computed."""
+    match node:
+        case Number(value):
+            return value
+        case Call("-", (Number(value),)):
+            return -value
+    return None
 
 
 def _is_digits(node: Expression) -> bool:
-    inner = node.operand if isinstance(node, Negation) else node
-    return isinstance(inner, Number) and inner.value.is_integer() and inner.value <= 15
+    value = read_constant(node)
+    return value is not None and value.is_integer() and abs(value) <= 15
 
 
 def make_number(value: float) -> Expression:
     """Return a number as a node, negative ones as well."""
-    return Negation(Number(-value)) if value < 0 else Number(value)
+    return Call("-", (Number(-value),)) if value < 0 else Number(value)
 
 
-def make_sum(terms: list[Expression]) -> Expression:
+def make_sum(terms: Sequence[Expression]) -> Expression:
     """Return the sum of terms, of which there may be one, or none."""
-    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else Number(0.0)
+    return Call("+", tuple(terms)) if len(terms) > 1 else terms[0] if terms else Number(0.0)
 
 
-def make_product(factors: list[Expression]) -> Expression:
+def make_product(factors: Sequence[Expression]) -> Expression:
     """Return the product of factors, of which there may be one, or none."""
-    return Product(tuple(factors)) if len(factors) > 1 else factors[0] if factors else Number(1.0)
+    return Call("*", tuple(factors)) if len(factors) > 1 else factors[0] if factors else Number(1.0)
 
 
 # --- Writing --------------------------------------------------------------------------------------
 
-#: How tightly nodes hold together: those that hold less are put into parentheses.
+#: Operators by how tightly they hold together: arguments that hold less are put in parentheses.
 _LEVELS = (
-    *((Or,), (And,), (Not,), (Comparison, IsIn, IsNull), (Sum,), (Product, Quotient)),
-    *((Negation,), (Power,)),
+    *(("or",), ("and",), ("not",), (*COMPARISONS, "in", "is null"), ("+",), ("*", "/")),
+    *(("-",), ("**",)),
 )
-_RANKS = {kind: rank for rank, kinds in enumerate(_LEVELS) for kind in kinds}
+_RANKS = {name: rank for rank, names in enumerate(_LEVELS) for name in names}
 _TIGHTEST = len(_LEVELS)
+#: Operators between two arguments and more: how tightly the first and the others must hold.
+_INFIX = {
+    "or": (_RANKS["and"], _RANKS["and"]),
+    "and": (_RANKS["not"], _RANKS["not"]),
+    **dict.fromkeys(COMPARISONS, (_RANKS["+"], _RANKS["+"])),
+    "+": (_RANKS["*"], _RANKS["*"]),
+    "*": (_RANKS["-"], _RANKS["-"]),
+    "/": (_RANKS["*"], _RANKS["-"]),
+    "**": (_TIGHTEST, _RANKS["-"]),
+}
 _BARE = re.compile(r"[^\W\d]\w*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -341,10 +275,19 @@ def _quote(text: str, mark: str) -> str:
 
 def write(node: Expression, rank: int = 0) -> str:
     """Write an expression, in parentheses if it holds together less than ``rank``."""
-    text = _WRITERS[type(node)](node)
-    own = _RANKS.get(type(node), _TIGHTEST)
-    if isinstance(node, Not) and isinstance(node.operand, (IsIn, IsNull)):
-        own = _RANKS[IsIn]
+    match node:
+        case Number(value):
+            return write_number(value)
+        case Text(value):
+            return _quote(value, '"')
+        case Column(name):
+            return write_name(name)
+        case Previous():
+            return _write_previous(node)
+        case Call("not", (Call("in" | "is null") as inner,)):
+            text, own = _write_test(inner, "not "), _RANKS["in"]
+        case Call(name):
+            text, own = _write_call(node), _RANKS.get(name, _TIGHTEST)
     return f"({text})" if own < rank else text
 
 
@@ -353,33 +296,37 @@ def write_number(value: float) -> str:
     return repr(int(value)) if value.is_integer() and value < 2**53 else repr(value)
 
 
-def _write_sum(node: Sum) -> str:
-    text = ""
-    for term in node.terms:
-        if text and isinstance(term, Negation):
-            text += f" - {write(term.operand, _RANKS[Product])}"
-        else:
-            text += f"{' + ' * bool(text)}{write(term, _RANKS[Product])}"
+def _write_call(node: Call) -> str:
+    name = node.name
+    match node.arguments:
+        case (operand,) if name == "-":
+            return f"-{write(operand, _RANKS['-'])}"
+        case (operand,) if name == "not":
+            return f"not {write(operand, _RANKS['not'])}"
+    if name in ("in", "is null"):
+        return _write_test(node)
+    if name not in _INFIX:
+        return f"{name}({', '.join(map(write, node.arguments))})"
+    (first, *others), (rank, inner) = node.arguments, _INFIX[name]
+    if name == "*" and isinstance(first, Call) and first.name == "/":
+        rank = _RANKS["*"]
+    text = write(first, rank)
+    for each in others:
+        match name, each:
+            case "+", Call("-", (term,)):
+                text += f" - {write(term, inner)}"
+            case _:
+                text += f" {name} {write(each, inner)}"
     return text
 
 
-def _write_product(node: Product) -> str:
-    first, *rest = node.factors
-    rank = _RANKS[Product if isinstance(first, Quotient) else Negation]
-    return " * ".join([write(first, rank), *(write(each, _RANKS[Negation]) for each in rest)])
-
-
-def _write_not(node: Not) -> str:
-    inner = node.operand
-    if isinstance(inner, IsIn):
-        return f"{write(inner.operand, _RANKS[Sum])} not in {_write_values(inner.values)}"
-    if isinstance(inner, IsNull):
-        return f"{write(inner.operand, _RANKS[Sum])} is not null"
-    return f"not {write(inner, _RANKS[Not])}"
-
-
-def _write_values(values: tuple[Expression, ...]) -> str:
-    return f"[{', '.join(map(write, values))}]"
+def _write_test(node: Call, word: str = "") -> str:
+    """Write whether a value is one of some constants, or missing, with a ``not`` or without."""
+    cell, *values = node.arguments
+    test = f"is {word}null"
+    if node.name == "in":
+        test = f"{word}in [{', '.join(map(write, values))}]"
+    return f"{write(cell, _RANKS['+'])} {test}"
 
 
 def _write_previous(node: Previous) -> str:
@@ -394,32 +341,6 @@ def _write_previous(node: Previous) -> str:
         written.append("start=0")
     return f"{'previous' if node.step == 1 else 'next'}({', '.join(written)})"
 
-
-_WRITERS: dict[type, Callable[[Any], str]] = {
-    Number: lambda node: write_number(node.value),
-    Text: lambda node: _quote(node.value, '"'),
-    Column: lambda node: write_name(node.name),
-    Previous: _write_previous,
-    Sum: _write_sum,
-    Product: _write_product,
-    Quotient: lambda node: (
-        f"{write(node.numerator, _RANKS[Product])} / {write(node.denominator, _RANKS[Negation])}"
-    ),
-    Power: lambda node: (
-        f"{write(node.base, _TIGHTEST)} ** {write(node.exponent, _RANKS[Negation])}"
-    ),
-    Negation: lambda node: f"-{write(node.operand, _RANKS[Negation])}",
-    Function: lambda node: f"{node.name}({', '.join(map(write, node.arguments))})",
-    Comparison: lambda node: (
-        f"{write(node.left, _RANKS[Sum])} {node.operator} {write(node.right, _RANKS[Sum])}"
-    ),
-    IsIn: lambda node: f"{write(node.operand, _RANKS[Sum])} in {_write_values(node.values)}",
-    IsNull: lambda node: f"{write(node.operand, _RANKS[Sum])} is null",
-    And: lambda node: " and ".join(write(each, _RANKS[Not]) for each in node.operands),
-    Or: lambda node: " or ".join(write(each, _RANKS[And]) for each in node.operands),
-    Not: _write_not,
-    AcrossRows: lambda node: f"{node.kind}({', '.join(map(write_name, node.names))})",
-}
 
 # --- Reading --------------------------------------------------------------------------------------
 
@@ -475,15 +396,17 @@ def parse(text: str) -> Expression:
         found: Expression = parser.parse(text)
     except import_extra("lark", extra="rules", purpose="rules").UnexpectedInput as error:
         raise RuleError(_explain(error, text, parser)) from None
+    if found.kind == "part":
+        raise RuleError(f"{found} is written within by=[...]")
     if found.depth > MOST_LEVELS:
         raise RuleError(f"a rule is nested at most {MOST_LEVELS} levels deep")
     return found
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> Expression:
     """Read an expression that is true or false in each row; see ``parse``."""
     found = parse(text)
-    if not isinstance(found, Condition):
+    if found.kind != "condition":
         raise RuleError(f"a rule compares something, as in gross == net + tax, got: {text}")
     return found
 
@@ -517,34 +440,26 @@ def _explain(error: Any, text: str, parser: Any) -> str:
     return f"expected {' or '.join(wanted) or 'a word such as null'}, found {what}"
 
 
-def _join(kind: type[And | Or], parts: list[Any]) -> Any:
-    return kind(tuple(parts)) if len(parts) > 1 else parts[0]
+def _join(name: str) -> Callable[[list[Any]], Any]:
+    return lambda parts: Call(name, tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _compare(parts: list[Any]) -> Any:
     """Return values that are compared: a <= b <= c is a <= b and b <= c."""
     signs = range(1, len(parts), 2)
-    return _join(And, [Comparison(str(parts[i]), parts[i - 1], parts[i + 1]) for i in signs])
+    return _join("and")([Call(str(parts[i]), (parts[i - 1], parts[i + 1])) for i in signs])
 
 
 def _add(parts: list[Any]) -> Expression:
     pairs = zip(["+", *parts[1::2]], parts[::2], strict=True)
-    return Sum(tuple(Negation(term) if sign == "-" else term for sign, term in pairs))
+    return Call("+", tuple(Call("-", (term,)) if sign == "-" else term for sign, term in pairs))
 
 
 def _multiply(parts: list[Any]) -> Expression:
     found = parts[:1]
     for sign, factor in zip(parts[1::2], parts[2::2], strict=True):
-        found = [*found, factor] if sign == "*" else [Quotient(make_product(found), factor)]
+        found = [*found, factor] if sign == "*" else [Call("/", (make_product(found), factor))]
     return make_product(found)
-
-
-@dataclass(frozen=True, repr=False)
-class _Part(Expression):
-    """A part of the cells of a column, as in ``by=[year(date)]``."""
-
-    name: str
-    column: str
 
 
 def _call(parts: list[Any]) -> Expression:
@@ -552,31 +467,39 @@ def _call(parts: list[Any]) -> Expression:
     options: dict[str, Any] = dict(each for each in given if isinstance(each, tuple))
     arguments = [each for each in given if not isinstance(each, tuple)]
     names = [each.name for each in arguments if isinstance(each, Column)]
-    n_names = {"unique": 1, "determines": 2, "totals": len(names)}.get(name)
-    if len(names) == len(given) == n_names:
-        return AcrossRows(name, tuple(names))
-    if name in PARTS and len(names) == len(given) == 1:
-        return _Part(name, *names)
+    n_names = {**dict.fromkeys(PARTS, 1), "unique": 1, "determines": 2, "totals": len(names)}
+    if len(names) == len(given) == n_names.get(name):
+        return Call(name, tuple(arguments))
     if name in ("previous", "next"):
         keys, order = options.get("by", []), options.get("order")
+        by = list(map(_read_key, keys)) if isinstance(keys, list) else [None]
         if (
             len(names) == len(arguments) == 1
             and len(options) == len(given) - 1
             and options.keys() <= {"by", "order", "start"}
-            and isinstance(keys, list)
-            and all(isinstance(each, (Column, _Part)) for each in keys)
+            and None not in by
             and isinstance(order, (Column, type(None)))
             and options.get("start") in (None, Number(0.0))
         ):
-            by = tuple((each.column, each.name) if isinstance(each, _Part) else (each.name, "")
-                       for each in keys)  # fmt: skip
-            step = 1 if name == "previous" else -1
-            return Previous(names[0], step, by, order.name if order else "", "start" in options)
+            return Previous(
+                names[0], 1 if name == "previous" else -1, tuple(filter(None, by)),
+                order.name if order else "", "start" in options,
+            )  # fmt: skip
         raise RuleError(f"it is written {name}(a, by=[b, year(c)], order=d, start=0)")
     if name not in FUNCTIONS or options:
         raise RuleError(f"there is no {name} of this kind; there are {', '.join(FUNCTIONS)}, "
                         "previous, next, totals, unique, determines")  # fmt: skip
-    return Function(name, tuple(arguments))
+    return Call(name, tuple(arguments))
+
+
+def _read_key(node: Expression) -> tuple[str, str] | None:
+    """Return a column that tells groups, and the part of its cells that counts."""
+    match node:
+        case Column(name):
+            return name, ""
+        case Call(part, (Column(name),)) if part in PARTS:
+            return name, part
+    return None
 
 
 def _unquote(quoted: str) -> str:
@@ -593,19 +516,19 @@ def _unquote(quoted: str) -> str:
 
 #: What is made of each rule of the grammar, from its parts.
 _BUILDERS: dict[str, Callable[[Any], Any]] = {
-    "start": partial(_join, Or),
-    "all": partial(_join, And),
-    "opposite": lambda parts: Not(parts[0]),
+    "start": _join("or"),
+    "all": _join("and"),
+    "opposite": lambda parts: Call("not", (parts[0],)),
     "compared": _compare,
-    "is_null": lambda parts: IsNull(parts[0]),
-    "is_not_null": lambda parts: Not(IsNull(parts[0])),
-    "is_in": lambda parts: IsIn(parts[0], tuple(parts[-1])),
-    "is_not_in": lambda parts: Not(IsIn(parts[0], tuple(parts[-1]))),
+    "is_null": lambda parts: Call("is null", (parts[0],)),
+    "is_not_null": lambda parts: Call("not", (Call("is null", (parts[0],)),)),
+    "is_in": lambda parts: Call("in", (parts[0], *parts[1])),
+    "is_not_in": lambda parts: Call("not", (Call("in", (parts[0], *parts[1])),)),
     "list": lambda parts: parts,
     "sum": _add,
     "product": _multiply,
-    "minus": lambda parts: Negation(parts[0]),
-    "power": lambda parts: Power(*parts),
+    "minus": lambda parts: Call("-", (parts[0],)),
+    "power": lambda parts: Call("**", tuple(parts)),
     "number": lambda parts: Number(float(parts[0])),
     "true": lambda parts: Number(1.0),
     "false": lambda parts: Number(0.0),

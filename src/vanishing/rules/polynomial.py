@@ -24,20 +24,13 @@ from vanishing.laws.search import MOST_TERMS
 from vanishing.levels import SAME_NUMBER
 from vanishing.rules.expression import (
     MOST_LEVELS,
-    And,
+    Call,
     Column,
-    Comparison,
-    Condition,
     Expression,
-    Function,
-    Negation,
     Number,
-    Power,
     Previous,
-    Product,
-    Quotient,
     RuleError,
-    Sum,
+    is_comparison,
     make_product,
     make_sum,
 )
@@ -54,7 +47,7 @@ class Term(NamedTuple):
         letters = [_raise(letter, power) for letter, power in self.powers]
         size = abs(self.coefficient)
         product = make_product([Number(size)] * (size != 1 or not letters) + letters)
-        return Negation(product) if self.coefficient < 0 else product
+        return Call("-", (product,)) if self.coefficient < 0 else product
 
     def __neg__(self) -> "Term":
         return Term(-self.coefficient, self.powers)
@@ -69,7 +62,7 @@ class Term(NamedTuple):
 
 
 def _raise(letter: Expression, power: int) -> Expression:
-    return letter if power == 1 else Power(letter, Number(float(power)))
+    return letter if power == 1 else Call("**", (letter, Number(float(power))))
 
 
 # --- Rules as terms -------------------------------------------------------------------------------
@@ -77,9 +70,9 @@ def _raise(letter: Expression, power: int) -> Expression:
 
 def expand(rule: Expression) -> list[Term] | None:
     """Return the terms of the left side minus the right one, None if it is not a polynomial."""
-    if not isinstance(rule, Comparison) or rule.operator != "==":
+    if not is_comparison(rule) or rule.name != "==":
         return None
-    left, right = _expand(rule.left), _expand(rule.right)
+    left, right = map(_expand, rule.arguments)
     if left is None or right is None:
         return None
     found: dict[frozenset[tuple[Expression, int]], Term] = {}
@@ -98,24 +91,21 @@ def _expand(node: Expression) -> list[Term] | None:
         return [Term(node.value)]
     if is_letter(node) or _is_log(node):
         return [Term(1.0, ((node, 1),))]
-    parts = [_expand(child) for child in node.children]
-    if not parts or any(each is None for each in parts):
+    parts = [each for each in map(_expand, node.children) if each is not None]
+    if not isinstance(node, Call) or len(parts) < len(node.arguments):
         return None
-    known = [each for each in parts if each is not None]
-    if isinstance(node, Sum):
-        return list(chain(*known))
-    if isinstance(node, Negation):
-        return [-each for each in known[0]]
-    if isinstance(node, Product):
-        return _multiply(known)
-    base, other = (*known, [Term(0.0)])[:2]
-    if len(other) != 1 or other[0].powers:
-        return None
-    number = other[0].coefficient
-    if isinstance(node, Quotient) and number:
-        return [Term(each.coefficient / number, each.powers) for each in base]
-    is_power = isinstance(node, Power) and number.is_integer() and 0 < number <= MOST_LEVELS
-    return _multiply([base] * int(number)) if is_power else None
+    match node.name, parts:
+        case "+", _:
+            return list(chain(*parts))
+        case "-", (terms,):
+            return [-each for each in terms]
+        case "*", _:
+            return _multiply(parts)
+        case "/", (terms, [Term(number, ())]) if number:
+            return [Term(each.coefficient / number, each.powers) for each in terms]
+        case "**", (terms, [Term(number, ())]) if number.is_integer() and 0 < number <= MOST_LEVELS:
+            return _multiply([terms] * int(number))
+    return None
 
 
 def _multiply(factors: Sequence[list[Term]]) -> list[Term] | None:
@@ -133,20 +123,24 @@ def is_letter(node: Expression) -> bool:
 
 
 def _is_log(node: Expression) -> bool:
-    return isinstance(node, Function) and node.name == "log" and is_letter(node.arguments[0])
+    return isinstance(node, Call) and node.name == "log" and is_letter(node.arguments[0])
 
 
 def _difference(first: Expression, second: Expression) -> Expression:
-    return Sum((first, Negation(second)))
+    return Call("+", (first, Call("-", (second,))))
+
+
+def _absolute(node: Expression) -> Expression:
+    return Call("abs", (node,))
 
 
 #: The functions of laws as expressions of two columns.
 _SHAPES: Mapping[str, Callable[[Expression, Expression], Expression]] = {
-    "max({}, {})": lambda a, b: Function("max", (a, b)),
-    "min({}, {})": lambda a, b: Function("min", (a, b)),
-    "|{} - {}|": lambda a, b: Function("abs", (_difference(a, b),)),
-    "max({} - {}, 0)": lambda a, b: Function("max", (_difference(a, b), Number(0.0))),
-    "max({1} - {0}, 0)": lambda a, b: Function("max", (_difference(b, a), Number(0.0))),
+    "max({}, {})": lambda a, b: Call("max", (a, b)),
+    "min({}, {})": lambda a, b: Call("min", (a, b)),
+    "|{} - {}|": lambda a, b: _absolute(_difference(a, b)),
+    "max({} - {}, 0)": lambda a, b: Call("max", (_difference(a, b), Number(0.0))),
+    "max({1} - {0}, 0)": lambda a, b: Call("max", (_difference(b, a), Number(0.0))),
 }
 assert _SHAPES.keys() == FUNCTIONS.keys()
 
@@ -154,18 +148,18 @@ assert _SHAPES.keys() == FUNCTIONS.keys()
 def _write_step(name: str, divisor: float, column: str) -> Expression:
     """Return a function of one column as an expression."""
     cell = Column(column)
-    return Function(name, (Quotient(cell, Number(divisor)) if divisor != 1 else cell,))
+    return Call(name, (Call("/", (cell, Number(divisor))) if divisor != 1 else cell,))
 
 
 def _match_function(node: Expression) -> tuple[str, ...] | None:
     """Return the function of laws that a node is, and its columns."""
-    names = node.columns if isinstance(node, Function) else ()
-    if isinstance(node, Function) and node.name in STEPS and len(names) == 1:
-        (inside,) = node.arguments
-        divisor = inside.denominator if isinstance(inside, Quotient) else Number(1.0)
-        if isinstance(divisor, Number) and node == _write_step(node.name, divisor.value, names[0]):
-            return write_step(node.name, divisor.value), names[0]
-        return None
+    names = node.columns if isinstance(node, Call) else ()
+    match node:
+        case Call(name, (Column(column),)) if name in STEPS:
+            return write_step(name, 1.0), column
+        case Call(name, (Call("/", (Column(column), Number(divisor))),)) if name in STEPS:
+            # Divided by 1, it is no column of laws.
+            return None if divisor == 1 else (write_step(name, divisor), column)
     if len(names) == 2:
         for function, shape in _SHAPES.items():
             if node == shape(Column(names[0]), Column(names[1])):
@@ -209,7 +203,7 @@ def list_letters(terms: Sequence[Term]) -> list[Expression]:
     letters: dict[Expression, None] = {}
     for term in terms:
         for letter, _ in term.powers:
-            letters[letter.arguments[0] if _is_log(letter) else letter] = None  # type: ignore[attr-defined]
+            letters[letter.children[0] if _is_log(letter) else letter] = None
     return list(letters)
 
 
@@ -232,13 +226,13 @@ def list_terms(law: Law, derived: Sequence[DerivedColumn]) -> list[Term]:
         powers = [(letters[j], int(law.exponents[i, j])) for j in np.flatnonzero(law.exponents[i])]
         if law.logs is not None:
             powers += [
-                (Function("log", (letters[j],)), 1) for j in np.flatnonzero(law.logs[i]).tolist()
+                (Call("log", (letters[j],)), 1) for j in np.flatnonzero(law.logs[i]).tolist()
             ]
         found.append(Term(value, tuple(powers)))
     return found
 
 
-def write_equation(terms: Sequence[Term], left: Sequence[int]) -> tuple[Comparison, list[int]]:
+def write_equation(terms: Sequence[Term], left: Sequence[int]) -> tuple[Expression, list[int]]:
     """Return an equation with some of the terms on the left, and the order of its terms."""
     right = [i for i in range(len(terms)) if i not in left]
     sign = 1 if all(terms[i].coefficient > 0 for i in left) else -1
@@ -246,7 +240,7 @@ def write_equation(terms: Sequence[Term], left: Sequence[int]) -> tuple[Comparis
         [(terms[i] if side == sign else -terms[i]).write() for i in part]
         for part, side in ((left, 1), (right, -1))
     ]
-    return Comparison("==", make_sum(written[0]), make_sum(written[1])), [*left, *right]
+    return Call("==", tuple(map(make_sum, written))), [*left, *right]
 
 
 # --- Tolerance ------------------------------------------------------------------------------------
@@ -256,7 +250,7 @@ def _differentiate(terms: Sequence[Term], letter: Expression) -> Iterator[Term]:
     """Yield the terms of the derivative by a letter; of a logarithm, with the power -1."""
     for term in terms:
         powers = dict(term.powers)
-        for inner, factor in ((letter, letter), (Function("log", (letter,)), None)):
+        for inner, factor in ((letter, letter), (Call("log", (letter,)), None)):
             if power := powers.get(inner, 0):
                 rest = {**powers, inner: power - 1}
                 if factor is None:
@@ -273,14 +267,14 @@ def _write_quotient(term: Term) -> Expression:
     """Write a term whose powers may be negative."""
     above = Term(term.coefficient, tuple((letter, p) for letter, p in term.powers if p > 0))
     below = [_raise(letter, -p) for letter, p in term.powers if p < 0]
-    return Quotient(above.write(), make_product(below)) if below else above.write()
+    return Call("/", (above.write(), make_product(below))) if below else above.write()
 
 
 def _size(terms: Sequence[Term]) -> list[Expression]:
     """Return the absolute values of terms."""
     return [
         make_product([Number(abs(each.coefficient))] * (abs(each.coefficient) != 1)
-                     + [_raise(Function("abs", (letter,)), p) for letter, p in each.powers])
+                     + [_raise(_absolute(letter), p) for letter, p in each.powers])
         if each.powers else Number(abs(each.coefficient))
         for each in terms
     ]  # fmt: skip
@@ -290,10 +284,14 @@ def _times(number: float, terms: Sequence[Term]) -> Expression:
     """Return a number times the absolute value of a sum."""
     if not any(each.powers for each in terms):
         return Number(number * abs(sum(each.coefficient for each in terms)))
-    return Product((Number(number), Function("abs", (_sum(terms),))))
+    return _scale(number, _absolute(_sum(terms)))
 
 
-def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> Condition:
+def _scale(number: float, node: Expression) -> Expression:
+    return Call("*", (Number(number), node))
+
+
+def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> Expression:
     """Return the condition that an equation holds up to rounding: that of ``laws.check.tolerate``.
 
     ``units`` are the last digits of the letters.
@@ -306,8 +304,8 @@ def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> 
     constant = sum((each.value for each in parts if isinstance(each, Number)), float(LEAST))
     parts = [each for each in parts if not isinstance(each, Number)]
     sizes = make_sum(_size(terms))
-    tolerance = make_sum([Product((Number(SAME_NUMBER), sizes)), *parts, Number(constant)])
-    found = Comparison("<=", Function("abs", (_sum(terms),)), tolerance)
+    tolerance = make_sum([_scale(SAME_NUMBER, sizes), *parts, Number(constant)])
+    found = Call("<=", (_absolute(_sum(terms)), tolerance))
     is_linear = all(sum(power for _, power in term.powers) <= 1 for term in terms)
     # Products that overflow say nothing, and such a row is broken.
     return found if is_linear else _guard(sizes, float(np.finfo(float).max), found)
@@ -315,56 +313,55 @@ def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> 
 
 def bound_noise(
     terms: Sequence[Term], variances: Mapping[Expression, Expression], threshold: float
-) -> Condition:
+) -> Expression:
     """Return the condition that an equation holds up to noise: that of ``Checker.score``.
 
     ``variances`` are those of the noise of the letters.
     """
-    two = Number(2.0)
     sizes = make_sum(_size(terms))
     squares: list[Expression] = [
-        Product((variance, Power(_sum(list(_differentiate(terms, letter))), two)))
+        Call("*", (variance, _raise(_sum(list(_differentiate(terms, letter))), 2)))
         for letter, variance in variances.items()
     ]
-    squares.append(Power(Product((Number(SAME_NUMBER), sizes)), two))
-    squares.append(Number(float(LEAST) ** 2))
-    tolerance = Product((Number(threshold), Power(make_sum(squares), Number(0.5))))
-    found = Comparison("<=", Function("abs", (_sum(terms),)), tolerance)
+    squares += [_raise(_scale(SAME_NUMBER, sizes), 2), Number(float(LEAST) ** 2)]
+    tolerance = _scale(threshold, Call("**", (make_sum(squares), Number(0.5))))
+    found = Call("<=", (_absolute(_sum(terms)), tolerance))
     return _guard(sizes, float(1 / LEAST), found)  # squares of larger numbers overflow
 
 
-def _guard(sizes: Expression, most: float, condition: Comparison) -> Condition:
-    return And((Comparison("<=", sizes, Number(most)), condition))
+def _guard(sizes: Expression, most: float, condition: Expression) -> Expression:
+    return Call("and", (Call("<=", (sizes, Number(most))), condition))
 
 
 def bound_comparisons(node: Expression, tolerance: float) -> Expression:
     """Return a condition whose comparisons allow for a tolerance and the errors of computing."""
-    if isinstance(node, Comparison):
+    if is_comparison(node):
         return _bound_comparison(node, tolerance)
     return node.map(lambda child: bound_comparisons(child, tolerance))
 
 
-def _bound_comparison(rule: Comparison, tolerance: float) -> Condition:
-    sizes = [size for side in (rule.left, rule.right) if (size := _measure(side)) is not None]
-    if rule.operator in ("<", ">") or not (sizes or tolerance):
+def _bound_comparison(rule: Call, tolerance: float) -> Expression:
+    sizes = [size for side in rule.arguments if (size := _measure(side)) is not None]
+    if rule.name in ("<", ">") or not (sizes or tolerance):
         return rule
-    parts: list[Expression] = [Product((Number(SAME_NUMBER), make_sum(sizes)))] if sizes else []
+    parts = [_scale(SAME_NUMBER, make_sum(sizes))] if sizes else []
     slack = make_sum(parts + [Number(tolerance)] * bool(tolerance))
-    if rule.operator in ("==", "!="):
-        operator = "<=" if rule.operator == "==" else ">"
-        return Comparison(operator, Function("abs", (_difference(rule.left, rule.right),)), slack)
-    low, high = (rule.left, rule.right) if rule.operator == "<=" else (rule.right, rule.left)
-    return Comparison("<=", _difference(low, high), slack)
+    if rule.name in ("==", "!="):
+        return Call("<=" if rule.name == "==" else ">",
+                    (_absolute(_difference(*rule.arguments)), slack))  # fmt: skip
+    low, high = rule.arguments if rule.name == "<=" else reversed(rule.arguments)
+    return Call("<=", (_difference(low, high), slack))
 
 
 def _measure(node: Expression) -> Expression | None:
     """Return the size of the numbers that a value is computed from, None if it is not computed."""
-    if not isinstance(node, (Sum, Product, Quotient, Power, Function)):
-        return _measure(node.operand) if isinstance(node, Negation) else None
-    if isinstance(node, Sum) or (isinstance(node, Function) and node.name != "log"):
-        parts = list(node.children)
-        if isinstance(node, Function) and node.name in ("round", "coalesce"):
-            parts = parts[:1]
-        sizes = [_measure(each) or Function("abs", (each,)) for each in parts]
-        return make_sum(list(sizes))
-    return Function("abs", (node,))
+    match node:
+        case Call("-", (inner,)):
+            return _measure(inner)
+        case Call("*" | "/" | "**" | "log"):
+            return _absolute(node)
+        case Call(name, parts):
+            # Digits are no size, nor is what stands for a missing number.
+            measured = parts[:1] if name in ("round", "coalesce") else parts
+            return make_sum([_measure(each) or _absolute(each) for each in measured])
+    return None

@@ -10,15 +10,13 @@ from vanishing.arrays.namespace import lazy
 from vanishing.laws.law import Law
 from vanishing.laws.search import order_terms
 from vanishing.rules.expression import (
-    AcrossRows,
+    Call,
     Column,
-    Comparison,
-    Condition,
     Expression,
-    Function,
-    IsIn,
     Previous,
     RuleError,
+    is_across_rows,
+    is_comparison,
 )
 from vanishing.rules.polynomial import Term, expand, is_letter, list_letters, read_derived
 
@@ -61,8 +59,9 @@ class Rule:
     ----------
     id : str
         What the rule is called, in one file only once.
-    expression : Condition
-    where : Condition, optional
+    expression : Expression
+        A condition.
+    where : Expression, optional
         The rule is about the rows in which this is true.
     source : {"found", "person"}
     note : str
@@ -80,8 +79,8 @@ class Rule:
     """
 
     id: str
-    expression: Condition
-    where: Condition | None = None
+    expression: Expression
+    where: Expression | None = None
     source: Literal["found", "person"] = "person"
     note: str = ""
     tolerance: float | None = None
@@ -91,7 +90,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         # A law that rounds or has noise needs its letters; so does a tolerance an equation.
-        is_equation = isinstance(self.expression, Comparison) and self.expression.operator == "=="
+        is_equation = is_comparison(self.expression) and self.expression.name == "=="
         if self.tolerance is not None and not is_equation:
             raise RuleError(f"tolerance is for equations, as in gross == net + tax; got {self}")
         if (self.rounding or self.noise is not None) and self.terms is None:
@@ -136,17 +135,20 @@ class Rule:
     @lazy
     def kind(self) -> Kind:
         """What the rule says: "law", "chain" of rows, "total", "condition" and so on."""
-        nodes = {type(node) for node in self.expression.walk()}
-        across = {each.kind for each in self.expression.walk() if isinstance(each, AcrossRows)}
-        if "totals" in across or Previous in nodes:
-            return "total" if "totals" in across else "chain"
+        nodes = list(self.expression.walk())
+        across = {each.name for each in nodes if is_across_rows(each)}
+        if "totals" in across:
+            return "total"
+        if any(isinstance(each, Previous) for each in nodes):
+            return "chain"
         if across:
             return "across"
         if self.where is not None:
             return "condition"
-        if isinstance(self.expression, Comparison):
-            return "law" if self.expression.operator == "==" else "inequality"
-        return "domain" if isinstance(self.expression, IsIn) else "other"
+        if is_comparison(self.expression):
+            return "law" if self.expression.name == "==" else "inequality"
+        is_domain = isinstance(self.expression, Call) and self.expression.name == "in"
+        return "domain" if is_domain else "other"
 
     @lazy
     def terms(self) -> list[Term] | None:
@@ -210,8 +212,7 @@ class Rule:
                 if is_letter(letter):
                     exponents[i, places[letter]] = power
                 else:
-                    assert isinstance(letter, Function)
-                    logs[i, places[letter.arguments[0]]] = True
+                    logs[i, places[letter.children[0]]] = True
         # In the order of the terms of laws, so that the same is computed to the last digit.
         order = order_terms(exponents + logs)
         n_derived = sum(not isinstance(letter, Column) for letter in letters)
@@ -219,7 +220,7 @@ class Rule:
         order = order[np.argsort(~is_derived, kind="stable")]
         units, evidence = self.units, self.evidence or Evidence()
         resolution = np.array([float(units.get(str(letter), 0)) for letter in letters])
-        left = self.expression.left if isinstance(self.expression, Comparison) else None
+        left = self.expression.children[0]
         return Law(
             tuple(names), exponents[order], np.array(self.coefficients)[order],
             np.array(evidence.errors or [0] * len(terms), dtype=float)[order],

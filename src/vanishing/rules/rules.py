@@ -21,22 +21,15 @@ from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
-    AcrossRows,
-    And,
+    Call,
     Column,
-    Comparison,
-    Condition,
     Expression,
-    Function,
-    IsIn,
-    Negation,
     Number,
-    Power,
-    Product,
     RuleError,
-    Sum,
     Text,
+    is_across_rows,
     make_number,
+    read_constant,
     write_name,
 )
 from vanishing.rules.polynomial import (
@@ -157,7 +150,7 @@ class Rules:
             except RuleError as error:
                 unsaid.append(f"{law}: {error}")
         for each in laws.totals[:1]:
-            rules.append(Rule("totals", AcrossRows("totals", each.columns), source="found"))
+            rules.append(Rule("totals", _call("totals", each.columns), source="found"))
         for k, domain in enumerate(laws.domains, 1):
             try:
                 rules.append(_write_domain(domain, laws, f"domain-{k}"))
@@ -179,7 +172,7 @@ class Rules:
 
     # --- What decides -----------------------------------------------------------------------------
 
-    def condition(self, rule: Rule, texts: Collection[str] = ()) -> Condition:
+    def condition(self, rule: Rule, texts: Collection[str] = ()) -> Expression:
         """Return the condition that decides whether a row keeps a rule.
 
         It speaks of the cells of the row alone, with the tolerance as a number or as an expression
@@ -195,7 +188,7 @@ class Rules:
 
         Returns
         -------
-        Condition
+        Expression
         """
         letters = rule.letters
         if any(name in texts for letter in letters for name in list_sources(letter)):
@@ -210,9 +203,7 @@ class Rules:
             variances = {letter: self._write_variance(rule, letter) for letter in letters}
             threshold = self.threshold or choose_threshold(len(self.rules))
             found = bound_noise(rule.terms, variances, threshold)
-        filled = _fill(found, {each.name for each in self.columns if each.blank_is_zero})
-        assert isinstance(filled, Condition)
-        return filled
+        return _fill(found, {each.name for each in self.columns if each.blank_is_zero})
 
     def _read_digits(self, letter: Expression) -> tuple[float, float]:
         """Return the unit of the last digit of a letter, and the same if it is coarser."""
@@ -228,8 +219,8 @@ class Rules:
             raise RuleError(f"nothing is known about {letter}, which {rule} needs")
         rounding = self._read_digits(letter)[0] ** 2 / 12
         if column.noise is None and (self.proportional or column.proportional):
-            noise = Power(Product((Number(rule.noise), letter)), Number(2.0))
-            return Sum((noise, Number(rounding))) if rounding else noise
+            noise = Call("**", (Call("*", (Number(rule.noise), letter)), Number(2.0)))
+            return Call("+", (noise, Number(rounding))) if rounding else noise
         noise_in_units = rule.noise * column.spread if column.noise is None else column.noise
         return Number(float(noise_in_units**2) + rounding)
 
@@ -372,8 +363,8 @@ class Rules:
             node = rule.expression
             if k not in places and rule.kind != "total":
                 said[k] = RuleCells("", tuple(rule.columns))
-                if isinstance(node, AcrossRows):
-                    said[k] = RuleCells(kinds[node.kind], node.names)
+                if is_across_rows(node):
+                    said[k] = RuleCells(kinds[node.name], node.columns)
         return add_reasons(rows, said, columns.cells, table)
 
     def _find_sound(
@@ -482,44 +473,42 @@ def _write_law(law: Law, laws: Laws, name: str) -> Rule:
 def _write_domain(domain: Domain, laws: Laws, name: str) -> Rule:
     """Return what holds in every row as a rule."""
     column, other = map(Column, (domain.columns[0], domain.columns[-1]))
-    expression: Condition
     if domain.kind == "order of dates":
         raise RuleError("rules order dates that are written like 2024-12-31")
+    expression: Expression
     if domain.kind == "values":
         is_number = column.name in laws.names
-        expression = IsIn(column, tuple(_write_value(each, is_number) for each in domain.values))
-    elif domain.kind == "key":
-        expression = AcrossRows("unique", domain.columns)
-    elif domain.kind == "dependency":
-        expression = AcrossRows("determines", domain.columns)
-    elif domain.kind == "equal":
-        expression = Comparison("==", column, other)
+        values = (_write_value(each, is_number) for each in domain.values)
+        expression = Call("in", (column, *values))
+    elif domain.kind in ("key", "dependency"):
+        expression = _call("unique" if domain.kind == "key" else "determines", domain.columns)
     else:
-        bound = other if domain.kind == "order" else Number(0.0)
-        expression = Comparison(">=" if domain.kind == "not negative" else "<=", column, bound)
+        sign = {"equal": "==", "not negative": ">="}.get(domain.kind, "<=")
+        bound = other if domain.kind in ("equal", "order") else Number(0.0)
+        expression = Call(sign, (column, bound))
     p_value = float(f"{2.0**-domain.bits:.3g}")
     evidence = Evidence(round(domain.bits), rows=laws.n_rows, p_value=p_value)
     return Rule(name, expression, source="found", evidence=evidence)
+
+
+def _call(name: str, columns: Sequence[str]) -> Expression:
+    return Call(name, tuple(map(Column, columns)))
 
 
 def _write_value(text: str, is_number: bool) -> Expression:
     return make_number(float(text)) if is_number else Text(text)
 
 
-def _write_where(where: LawCondition, is_number: bool) -> Condition:
+def _write_where(where: LawCondition, is_number: bool) -> Expression:
     """Return the rows that a law speaks of as a condition."""
     if where.part:
         raise RuleError(f"a condition cannot speak of the {where.part} of a date")
     column = Column(where.column)
-
-    def write(text: str) -> Expression:
-        return _write_value(text, is_number)
-
     if where.values:
-        return IsIn(column, tuple(map(write, where.values)))
+        return Call("in", (column, *(_write_value(each, is_number) for each in where.values)))
     given = ((">=", where.low), ("<=", where.high))
-    bounds = [Comparison(sign, column, write(bound)) for sign, bound in given if bound]
-    return bounds[0] if len(bounds) == 1 else And(tuple(bounds))
+    bounds = [Call(sign, (column, _write_value(text, is_number))) for sign, text in given if text]
+    return bounds[0] if len(bounds) == 1 else Call("and", tuple(bounds))
 
 
 def _read_where(rule: Rule) -> LawCondition | None:
@@ -527,36 +516,39 @@ def _read_where(rule: Rule) -> LawCondition | None:
 
     Bounds that people write may be parts of dates, which laws do not know.
     """
-    where = rule.where
-    if isinstance(where, Comparison) and where.operator == "==":
-        where = IsIn(where.left, (where.right,)) if isinstance(where.right, Text) else where
-    if isinstance(where, IsIn) and isinstance(where.operand, Column) and where.values:
-        return LawCondition(where.operand.name, tuple(map(_read_value, where.values)))
-    bounds = where.operands if isinstance(where, And) else (where,)
-    texts = {
-        each.operator: _read_value(each.right)
-        for each in bounds
-        if isinstance(each, Comparison) and rule.source == "found"
-        if isinstance(each.left, Column) and isinstance(each.right, (Text, Number))
-    }
-    if len(texts) < len(bounds) or not texts.keys() <= {"<=", ">="}:
+    bounds: tuple[Expression | None, ...] = (rule.where,)
+    match rule.where:
+        case Call("==", (Column(name), Text(text))):
+            return LawCondition(name, (text,))
+        case Call("in", (Column(name), first, *others)):
+            return LawCondition(name, tuple(map(_read_value, (first, *others))))
+        case Call("and", operands):
+            bounds = operands
+    texts: dict[str, str] = {}
+    columns = set()
+    for bound in bounds:
+        match bound:
+            case Call("<=" | ">=" as sign, (Column(name), (Text() | Number()) as constant)):
+                texts[sign] = _read_value(constant)
+                columns.add(name)
+    if rule.source != "found" or len(texts) < len(bounds) or len(columns) != 1:
         return None
-    if where is None or len(where.columns) > 1:
-        return None
-    return LawCondition(where.columns[0], low=texts.get(">=", ""), high=texts.get("<=", ""))
+    return LawCondition(columns.pop(), low=texts.get(">=", ""), high=texts.get("<=", ""))
 
 
 def _read_value(node: Expression) -> str:
     """Return a constant as conditions of laws write it."""
     if isinstance(node, Text):
         return node.value
-    sign, number = (-1, node.operand) if isinstance(node, Negation) else (1, node)
-    assert isinstance(number, Number)
-    return write_cells(np.array([sign * number.value]))[0]
+    number = read_constant(node)
+    assert number is not None
+    return write_cells(np.array([number]))[0]
 
 
 def _fill(node: Expression, zeros: set[str]) -> Expression:
     """Return an expression in which blanks of some columns are 0."""
     if isinstance(node, Column) and node.name in zeros:
-        return Function("coalesce", (node, Number(0.0)))
+        return Call("coalesce", (node, Number(0.0)))
+    if is_across_rows(node):
+        return node
     return node.map(lambda child: _fill(child, zeros))

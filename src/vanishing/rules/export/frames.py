@@ -6,7 +6,7 @@ from functools import reduce
 
 from vanishing.rules.export.printer import OTHER_ROWS, Notation, Printer, call, infix
 from vanishing.rules.export.sql import Dialect, Export, SqlPrinter, quote, write_unsaid
-from vanishing.rules.expression import AcrossRows, Previous, RuleError
+from vanishing.rules.expression import Call, Previous, RuleError
 from vanishing.rules.file import describe_rule
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
@@ -64,8 +64,8 @@ def _fold(function: str) -> Callable[[list[str]], str]:
 
 _PYTHON = {
     "abs": "np.abs({})", "log": "np.log(np.where({0} > 0, {0}, np.nan))",
-    "coalesce": "{}.fillna({})", "quotient": "({0} / np.where({1} == 0, np.nan, {1}))",
-    "power": "np.power({}, {})", "root": "np.sqrt({})", "defined": "np.where({}, {}, np.nan)",
+    "coalesce": "{}.fillna({})", "/": "({0} / np.where({1} == 0, np.nan, {1}))",
+    "**": "np.power({}, {})", "root": "np.sqrt({})", "defined": "np.where({}, {}, np.nan)",
     "floor": "np.floor({})", "sign": "np.sign({})",
 }  # fmt: skip
 
@@ -92,7 +92,7 @@ def _make_python(rules: Rules) -> Notation:
         if not cell.startswith("df[") else f"{cell}.isin([{', '.join(values)}])",
         sure="({})", unsure="~({})", guard="(~({}) | ({}))", false="(df.index != df.index)",
         previous=write_previous,
-        across=lambda node, cells: f"{_ACROSS[node.kind]}({', '.join(cells)})",
+        across=lambda node, cells: f"{_ACROSS[node.name]}({', '.join(cells)})",
     )  # fmt: skip
 
 
@@ -203,8 +203,8 @@ def to_soda(
 
 _R = {
     "abs": "abs({})", "log": "log(ifelse({0} > 0, {0}, NA))",
-    "coalesce": "ifelse(is.na({0}), {1}, {0})", "quotient": "({0} / ifelse({1} == 0, NA, {1}))",
-    "power": "({}^{})", "root": "sqrt({})", "defined": "ifelse({}, {}, NA)",
+    "coalesce": "ifelse(is.na({0}), {1}, {0})", "/": "({0} / ifelse({1} == 0, NA, {1}))",
+    "**": "({}^{})", "root": "sqrt({})", "defined": "ifelse({}, {}, NA)",
     "floor": "floor({})", "sign": "sign({})",
 }  # fmt: skip
 
@@ -226,8 +226,8 @@ def to_validate(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     def write_cell(name: str) -> str:
         return _quote_r(name, "`")
 
-    def write_across(node: AcrossRows, cells: list[str]) -> str:
-        if node.kind != "unique":
+    def write_across(node: Call, cells: list[str]) -> str:
+        if node.name != "unique":
             raise RuleError(OTHER_ROWS)
         return f"(duplicated({cells[0]}) | duplicated({cells[0]}, fromLast = TRUE))"
 

@@ -7,9 +7,8 @@ those without, and in both, numbers that are undefined, such as log(-1), break a
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,33 +18,19 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import ORDERED, Columns, decide
 from vanishing.rules.expression import (
     COMPARISONS,
-    AcrossRows,
-    And,
-    Arithmetic,
+    Call,
     Column,
-    Comparison,
     Expression,
-    Function,
-    IsIn,
-    IsNull,
-    Negation,
-    Not,
     Number,
-    Or,
-    Power,
     Previous,
-    Product,
-    Quotient,
     RuleError,
-    Sum,
     Text,
+    read_constant,
     write_number,
 )
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
-#: Comparisons, each with its opposite.
-_OPPOSITES = {"==": "!=", "!=": "==", "<=": ">", ">": "<=", ">=": "<", "<": ">="}
 #: Why many languages cannot say a rule.
 OTHER_ROWS = "cells of other rows cannot be said"
 _LARGEST = Number(float(np.finfo(float).max))
@@ -81,7 +66,7 @@ class Notation:
     false: str = "FALSE"
     date: str = "{}"
     previous: Callable[[Previous], str] | None = None
-    across: Callable[[AcrossRows, list[str]], str] | None = None
+    across: Callable[[Call, list[str]], str] | None = None
     guarding_number: Callable[[str], str] | None = None
 
 
@@ -128,34 +113,38 @@ class Printer:
 
     def write(self, node: Expression, *, truth: bool) -> str:
         """Write where a condition is known to be true, or to be false."""
-        if isinstance(node, Not):
-            return self.write(node.operand, truth=not truth)
-        if isinstance(node, And) and _is_guarded(node) and not truth:
-            return self._write_guarded(node)
-        if isinstance(node, (And, Or)):
-            parts = [self.write(each, truth=truth) for each in node.operands]
-            is_and = isinstance(node, And) == truth
-            return self._join(self.notation.both if is_and else self.notation.either, parts)
-        if isinstance(node, (Comparison, IsIn, IsNull)) and not node.columns:
-            kept, _ = decide(node, Columns(1, {}, {}))
-            return self._write_truth(bool(kept) == truth)
-        if isinstance(node, Comparison):
-            return self._write_comparison(node, truth=truth)
-        if isinstance(node, IsIn):
-            return self._write_is_in(node, truth=truth)
-        if isinstance(node, IsNull):
-            form = self.notation.unknown if truth else self.notation.known
-            join = self.notation.either if truth else self.notation.both
-            parts = [form.format(each) for each in self._list_cells(node)]
-            return self._join(join, parts or [self._write_truth(not truth)])
-        if isinstance(node, AcrossRows):
-            if node.kind == "totals":
+        notation = self.notation
+        match node:
+            case Call("not", (inner,)):
+                return self.write(inner, truth=not truth)
+            case Call("and", (Call() as guard, Call() as then)) if not truth and _is_guard(guard):
+                return self._write_guarded(node, guard, then)
+            case Call("and" | "or" as name, parts):
+                written = [self.write(each, truth=truth) for each in parts]
+                is_and = (name == "and") == truth
+                return self._join(notation.both if is_and else notation.either, written)
+            case Call("totals"):
                 raise RuleError("total rows are not decided row by row")
-            if self.notation.across is None:
-                raise RuleError(OTHER_ROWS)
-            broken = self.notation.across(node, [self._write_column(each) for each in node.names])
-            text = self.notation.negated.format(broken) if truth else broken
-            return self._with_known(node, text, always=True)
+            case Call("unique" | "determines", names):
+                if notation.across is None:
+                    raise RuleError(OTHER_ROWS)
+                broken = notation.across(
+                    node, [self._write_column(*each.columns) for each in names]
+                )
+                text = notation.negated.format(broken) if truth else broken
+                return self._with_known(node, text, always=True)
+            case Call() if not node.columns:
+                kept, _ = decide(node, Columns(1, {}, {}))
+                return self._write_truth(bool(kept) == truth)
+            case Call("in"):
+                return self._write_is_in(node, truth=truth)
+            case Call("is null"):
+                form = notation.unknown if truth else notation.known
+                join = notation.either if truth else notation.both
+                cells = [form.format(each) for each in self._list_cells(node)]
+                return self._join(join, cells or [self._write_truth(not truth)])
+            case Call():
+                return self._write_comparison(node, truth=truth)
         raise RuleError(f"{node} is not a condition")
 
     def _write_truth(self, truth: bool) -> str:
@@ -165,21 +154,24 @@ class Printer:
     def _join(self, write: Callable[[list[str]], str], parts: list[str]) -> str:
         return write(parts) if len(parts) > 1 else parts[0]
 
-    def _write_comparison(self, node: Comparison, *, truth: bool) -> str:
+    def _write_comparison(self, node: Call, *, truth: bool) -> str:
         plain = self.compare(node)
         if not _may_be_undefined(node):
-            if truth:
-                return self._with_known(node, plain)
-            opposite = Comparison(_OPPOSITES[node.operator], node.left, node.right)
-            return self._with_known(node, self.compare(opposite))
-        for side in (node.left, node.right):
+            if not truth:
+                plain = self.compare(Call(COMPARISONS[node.name], node.arguments))
+            return self._with_known(node, plain)
+        for side in node.arguments:
             # |a| <= b is finite if b is.
-            is_size = isinstance(side, Function) and side.name == "abs"
-            if _may_be_undefined(side) and not (node.operator == "<=" and is_size):
-                finite = Comparison("<=", Function("abs", (side,)), _LARGEST)
+            is_size = node.name == "<=" and isinstance(side, Call) and side.name == "abs"
+            if _may_be_undefined(side) and not is_size:
+                finite = Call("<=", (Call("abs", (side,)), _LARGEST))
                 plain = self._join(self.notation.both, [plain, self.compare(finite)])
-        written = self.notation.sure if truth else self.notation.unsure
-        return self._with_known(node, written.format(plain), always=True)
+        return self._write_sure(node, plain, truth=truth)
+
+    def _write_sure(self, node: Call, text: str, *, truth: bool) -> str:
+        """Write where a condition is true, or where it is not, of numbers that may be undefined."""
+        form = self.notation.sure if truth else self.notation.unsure
+        return self._with_known(node, form.format(text), always=True)
 
     def _with_known(self, node: Expression, text: str, *, always: bool = False) -> str:
         """Add that the cells of a condition are known, where the language needs that."""
@@ -188,9 +180,8 @@ class Printer:
         known = [self.notation.known.format(each) for each in self._list_cells(node)]
         return self._join(self.notation.both, [*known, text])
 
-    def _write_guarded(self, node: And) -> str:
+    def _write_guarded(self, node: Call, guard: Call, condition: Call) -> str:
         """Write that a condition is false, or that the numbers in it overflow."""
-        guard, condition = node.operands
         writer = self
         if self.notation.guarding_number is not None:
             number = self.notation.guarding_number
@@ -200,23 +191,21 @@ class Printer:
             node, self.notation.guard.format(writer.compare(guard), inner), always=True
         )
 
-    def compare(self, node: Any) -> str:
+    def compare(self, node: Call) -> str:
         """Write a comparison, as if all of its numbers were known and defined."""
-        write = self._choose_writer(node.children)
-        texts = (each.value for each in node.children if isinstance(each, Text))
-        if node.operator not in ("==", "!=") and not all(map(ORDERED.match, texts)):
+        write = self._choose_writer(node.arguments)
+        texts = (each.value for each in node.arguments if isinstance(each, Text))
+        if node.name not in ("==", "!=") and not all(map(ORDERED.match, texts)):
             raise RuleError("the order of dates that are not written like 2024-12-31")
-        sign = self.notation.comparisons[node.operator]
-        return f"{write(node.left)} {sign} {write(node.right)}"
+        return f" {self.notation.comparisons[node.name]} ".join(map(write, node.arguments))
 
-    def _write_is_in(self, node: IsIn, *, truth: bool) -> str:
-        if not node.values:
+    def _write_is_in(self, node: Call, *, truth: bool) -> str:
+        if len(node.arguments) == 1:
             return self._with_known(node, self._write_truth(not truth), always=not truth)
-        cell, *values = map(self._choose_writer(node.children), node.children)
+        cell, *values = map(self._choose_writer(node.arguments), node.arguments)
         text = self.notation.is_in(cell, values)
         if _may_be_undefined(node):
-            written = self.notation.sure if truth else self.notation.unsure
-            return self._with_known(node, written.format(text), always=True)
+            return self._write_sure(node, text, truth=truth)
         return self._with_known(node, text if truth else self.notation.negated.format(text))
 
     def _choose_writer(self, nodes: Collection[Expression]) -> Callable[[Expression], str]:
@@ -228,27 +217,26 @@ class Printer:
         return self._write_cell
 
     def _is_number(self, node: Expression) -> bool:
-        if isinstance(node, (Column, Previous)):
-            return (node.name if isinstance(node, Column) else node.column) in self.numbers
-        return isinstance(node, (Number, Arithmetic))
+        match node:
+            case Column(name) | Previous(name):
+                return name in self.numbers
+        return not isinstance(node, Text)
 
     # --- Cells and numbers ------------------------------------------------------------------------
 
     def _list_cells(self, node: Expression) -> list[str]:
         """Write the cells without which a value is unknown."""
-        found: dict[str, None] = {}
-        if isinstance(node, Function) and node.name == "coalesce":
-            if not isinstance(node.arguments[1], Number) or _may_be_undefined(node.arguments[0]):
-                raise RuleError("coalesce is said of columns and their sums, with a number")
-            return []
-        if isinstance(node, AcrossRows):
-            return list(map(self.notation.cell, node.names))
-        if isinstance(node, (Column, Previous)):
-            return [self.notation.cell(node.name) if isinstance(node, Column)
-                    else self._write_previous(node)]  # fmt: skip
-        for child in node.children:
-            found |= dict.fromkeys(self._list_cells(child))
-        return list(found)
+        match node:
+            case Call("coalesce", (value, other)):
+                if not isinstance(other, Number) or _may_be_undefined(value):
+                    raise RuleError("coalesce is said of columns and their sums, with a number")
+                return []
+            case Column(name):
+                return [self.notation.cell(name)]
+            case Previous():
+                return [self._write_previous(node)]
+        cells = (cell for child in node.children for cell in self._list_cells(child))
+        return list(dict.fromkeys(cells))
 
     def _write_previous(self, node: Previous) -> str:
         if self.notation.previous is None:
@@ -268,44 +256,50 @@ class Printer:
 
     def write_number(self, node: Expression) -> str:
         """Write a number, in parentheses if it is computed."""
-        symbols = self.notation.functions
-        if isinstance(node, Number):
-            return _write_constant(node.value)
-        if isinstance(node, Column):
-            return self.notation.number(node.name)
-        if isinstance(node, Previous):
-            return self._write_previous(node)
-        if isinstance(node, Text):
-            raise RuleError(f"{node} is not a number")
-        if isinstance(node, Sum):
-            text = ""
-            for term in node.terms:
-                sign = "-" if isinstance(term, Negation) else "+"
-                inner = self.write_number(term.operand if isinstance(term, Negation) else term)
-                text = f"{text} {sign} {inner}" if text else inner if sign == "+" else f"-{inner}"
-            return f"({text})"
-        parts = [self.write_number(each) for each in node.children]
-        if isinstance(node, Product):
-            return f"({' * '.join(parts)})"
-        if isinstance(node, Negation):
-            return f"(-{parts[0]})"
-        if isinstance(node, Quotient):
-            return symbols["quotient"].format(*parts)
-        if isinstance(node, Power):
-            return self._write_power(node, *parts)
-        assert isinstance(node, Function)
-        if node.name == "round":
-            return self._write_round(node, parts[0])
-        if node.name in STEPS:
-            return self._write_step(node.name, parts[0])
-        if node.name in self.notation.lists:
-            return self.notation.lists[node.name](parts)
-        return symbols[node.name].format(*parts)
+        match node:
+            case Number(value):
+                return _write_constant(value)
+            case Column(name):
+                return self.notation.number(name)
+            case Previous():
+                return self._write_previous(node)
+            case Call("+", terms):
+                written = ""
+                for term in terms:
+                    match term:
+                        case Call("-", (inner,)):
+                            written += f"{' - ' if written else '-'}{self.write_number(inner)}"
+                        case _:
+                            written += f"{' + ' * bool(written)}{self.write_number(term)}"
+                return f"({written})"
+            case Call(name, arguments):
+                return self._write_function(name, arguments, *map(self.write_number, arguments))
+        raise RuleError(f"{node} is not a number")
 
-    def _write_power(self, node: Power, base: str, exponent: str) -> str:
+    def _write_function(self, name: str, arguments: Sequence[Expression], *parts: str) -> str:
+        """Write what a function or an operator makes of its arguments, which are written."""
+        match name:
+            case "*":
+                return f"({' * '.join(parts)})"
+            case "-":
+                return f"(-{parts[0]})"
+            case "**":
+                constant = read_constant(arguments[1])
+                exponent = math.nan if constant is None else constant
+                return self._write_power(parts[0], parts[1], exponent)
+            case "round":
+                digits = read_constant(arguments[1]) if len(arguments) > 1 else None
+                return self._write_round(parts[0], digits or 0.0)
+        if name in STEPS:
+            return self._write_step(name, parts[0])
+        if name in self.notation.lists:
+            return self.notation.lists[name](list(parts))
+        return self.notation.functions[name].format(*parts)
+
+    def _write_power(self, base: str, exponent: str, number: float) -> str:
+        """Write a power where it is defined; ``number`` is the exponent, NaN if it is computed."""
         symbols = self.notation.functions
-        power = symbols["power"].format(base, exponent)
-        number = _read_constant(node.exponent)
+        power = symbols["**"].format(base, exponent)
         if number == 0.5:
             return symbols["root"].format(base)
         if number.is_integer() and number >= 0:
@@ -313,10 +307,9 @@ class Printer:
         sign = "!=" if number.is_integer() else ">=" if number > 0 else ">"
         return symbols["defined"].format(f"{base} {self.notation.comparisons[sign]} 0", power)
 
-    def _write_round(self, node: Function, value: str) -> str:
+    def _write_round(self, value: str, digits: float) -> str:
         """Write half a unit away from zero, up to rounding errors."""
-        digits = int(_read_constant(node.arguments[1])) if len(node.arguments) > 1 else 0
-        symbols, unit = self.notation.functions, _write_constant(10.0**digits)
+        symbols, unit = self.notation.functions, _write_constant(10.0 ** int(digits))
         slack = _write_constant(1 + 4 * float(np.finfo(float).eps))
         size = symbols["abs"].format(value)
         halves = symbols["floor"].format(f"{size} * {unit} * {slack} + 0.5")
@@ -331,13 +324,6 @@ class Printer:
         return f"(-{symbols['floor'].format(f'{slack} - {value}')})"
 
 
-def _read_constant(node: Expression) -> float:
-    """Return the value of a constant, NaN of what is computed."""
-    if isinstance(node, Negation):
-        return -_read_constant(node.operand)
-    return node.value if isinstance(node, Number) else math.nan
-
-
 def _write_constant(value: float) -> str:
     """Write a number that no language takes for a whole number or a decimal of many digits."""
     text = write_number(value)
@@ -346,24 +332,19 @@ def _write_constant(value: float) -> str:
     return f"{text}.0"
 
 
-def _is_guarded(node: And) -> bool:
-    """Say whether a condition is computed only where its numbers do not overflow."""
-    guard, *rest = node.operands
-    return (
-        len(rest) == 1
-        and isinstance(rest[0], Comparison)
-        and isinstance(guard, Comparison)
-        and guard.operator == "<="
-        and isinstance(guard.right, Number)
-        and guard.right.value >= 1 / LEAST
-    )
+def _is_guard(node: Call) -> bool:
+    """Say whether a condition is that numbers do not overflow in the one after it."""
+    match node:
+        case Call("<=", (_, Number(most))):
+            return bool(most >= 1 / LEAST)
+    return False
 
 
 def _may_be_undefined(node: Expression) -> bool:
     """Say whether numbers may be undefined or overflow: those that are not sums of columns."""
-    return any(
-        isinstance(each, (Quotient, Power))
-        or (isinstance(each, Function) and each.name == "log")
-        or (isinstance(each, Product) and sum(not isinstance(x, Number) for x in each.factors) > 1)
-        for each in node.walk()
-    )
+    match node:
+        case Call("/" | "**" | "log"):
+            return True
+        case Call("*", factors) if sum(not isinstance(each, Number) for each in factors) > 1:
+            return True
+    return any(map(_may_be_undefined, node.children))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from vanishing.laws.derived import CYCLE
 from vanishing.rules.export.printer import OTHER_ROWS, Notation, Printer, call
-from vanishing.rules.expression import AcrossRows, Previous, RuleError
+from vanishing.rules.expression import Call, Column, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
@@ -68,7 +68,7 @@ def _propagate(function: str) -> Callable[[list[str]], str]:
 
 _FUNCTIONS = {
     "abs": "ABS({})", "log": "CASE WHEN {0} > 0 THEN LN({0}) END",
-    "coalesce": "COALESCE({}, {})", "quotient": "({} / NULLIF({}, 0))", "power": "POWER({}, {})",
+    "coalesce": "COALESCE({}, {})", "/": "({} / NULLIF({}, 0))", "**": "POWER({}, {})",
     "root": "CASE WHEN {0} >= 0 THEN SQRT({0}) END", "defined": "CASE WHEN {} THEN {} END",
     "sign": "SIGN({})",
 }  # fmt: skip
@@ -166,9 +166,9 @@ class SqlPrinter(Printer):
             window = f"CASE WHEN {is_known} THEN {window}{outside} END"
         return self._add_window(window)
 
-    def _write_across(self, node: AcrossRows, cells: list[str]) -> str:
+    def _write_across(self, node: Call, cells: list[str]) -> str:
         """Write that a cell is there twice, or differs from most cells beside equal ones."""
-        if node.kind == "unique":
+        if node.name == "unique":
             return f"{self._add_window(f'COUNT(*) OVER (PARTITION BY {cells[0]})')} > 1"
         same = self._add_window(f"COUNT(*) OVER (PARTITION BY {cells[0]}, {cells[1]})")
         beside = self._add_window(f"COUNT({cells[1]}) OVER (PARTITION BY {cells[0]})")
@@ -265,9 +265,9 @@ def to_constraints(
     printer = SqlPrinter(rules, dialect, None, texts)
 
     def write_constraint(rule: Rule) -> str:
-        node = rule.expression
-        if isinstance(node, AcrossRows) and node.kind == "unique" and rule.where is None:
-            return f"UNIQUE ({printer.quote(*node.names)})"
+        match rule.expression:
+            case Call("unique", (Column(name),)) if rule.where is None:
+                return f"UNIQUE ({printer.quote(name)})"
         return f"CHECK (NOT ({printer.write_broken(rule)}))"
 
     said, unsaid = printer.write_rules(write_constraint)

@@ -16,13 +16,13 @@ from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import compute
 from vanishing.rules.export.printer import Notation, Printer, call
 from vanishing.rules.export.sql import Export
-from vanishing.rules.expression import AcrossRows, Column, Comparison, Previous, RuleError
+from vanishing.rules.expression import Call, Column, Previous, RuleError
 from vanishing.rules.rule import Rule
 from vanishing.rules.rules import Rules
 
 _EXCEL = {
     "abs": "ABS({})", "log": "LN({})", "coalesce": "IF(ISBLANK({0}),{1},{0})",
-    "quotient": "({}/{})", "power": "POWER({},{})", "root": "SQRT({})", "defined": "{1}",
+    "/": "({}/{})", "**": "POWER({},{})", "root": "SQRT({})", "defined": "{1}",
     "floor": "INT({})", "sign": "SIGN({})",
 }  # fmt: skip
 
@@ -43,11 +43,12 @@ def _make_notation(columns: list[str], row: int, n_rows: int) -> Notation:
         cell = write_cell(node.column, row - node.step)
         return f"N({cell})" if node.starts_at_zero else cell
 
-    def write_across(node: AcrossRows, cells: list[str]) -> str:
+    def write_across(node: Call, cells: list[str]) -> str:
         """Write that a cell is there twice, or differs from most cells beside equal ones."""
-        columns = [f"${letters[name]}$2:${letters[name]}${n_rows + 1}" for name in node.names]
+        places = [letters[name] for each in node.arguments for name in each.columns]
+        columns = [f"${place}$2:${place}${n_rows + 1}" for place in places]
         same = [f"({column}={cell})" for column, cell in zip(columns, cells, strict=True)]
-        if node.kind == "unique":
+        if node.name == "unique":
             return f"SUMPRODUCT(1*{same[0]})>1"
         beside = f"{same[0]}*NOT(ISBLANK({columns[1]}))"
         return f"2*SUMPRODUCT({'*'.join(same)})<=SUMPRODUCT({beside})"
@@ -129,14 +130,14 @@ def _list_formulas(
         if target is None or computed & {target, *rule.columns}:
             continue  # cells would be computed from each other
         computed.add(target)
-        assert isinstance(rule.expression, Comparison)
+        right = rule.expression.children[1]
         broken, known = rules.find_broken(rule, columns)
         decimals = count_decimals(units.get(target) or 0.0)
         stored = np.asarray(frame[target], dtype=float)
-        values = np.broadcast_to(compute(rule.expression.right, columns).values, len(stored))
+        values = np.broadcast_to(compute(right, columns).values, len(stored))
         for row in np.flatnonzero(known & ~broken & _agree(values, stored, decimals)).tolist():
             printer = Printer(_make_notation(names, row + 2, len(frame)), rules, texts)
-            text = printer.write_number(rule.expression.right)
+            text = printer.write_number(right)
             text = text if decimals is None else f"ROUND({text},{decimals})"
             found[row, target] = f"={text}"
     return found | _list_sums(rules, frame, names)
@@ -177,9 +178,7 @@ def _agree(values: Any, stored: Any, decimals: int | None) -> Any:
 
 def _find_target(rule: Rule) -> str | None:
     """Return the column that a rule computes from others."""
-    node = rule.expression
-    if rule.where is not None or not isinstance(node, Comparison) or node.operator != "==":
-        return None
-    if not isinstance(node.left, Column) or node.left.name in node.right.columns:
-        return None
-    return node.left.name
+    match rule.expression:
+        case Call("==", (Column(name), right)) if rule.where is None and name not in right.columns:
+            return name
+    return None
