@@ -416,25 +416,6 @@ def in_blocks(
         graph.op("Gather", x, taken, axis=0, name=rows.name)
         body += nodes
         goes_on = graph.op("Identity", True)
-    joined = []
-    stacked = _loop(graph, n_blocks, number, body, goes_on, outputs)
-    for each, blocks in zip(outputs, stacked, strict=True):
-        rows = blocks.reshape(-1) if each.width is None else blocks.reshape(-1, each.width)
-        # Without the rows that were repeated.
-        kept = graph.op("Slice", rows, [0], n_samples.reshape(1), [0])
-        joined.append(replace(each, value=kept))
-    return joined
-
-
-def _loop(
-    graph: Graph,
-    n_times: Value,
-    number: Value,
-    body: list[Any],
-    goes_on: Value,
-    outputs: list[Output],
-) -> list[Value]:
-    """Add the loop, and return its outputs stacked along a new first axis."""
     went_on = graph.describe(graph.new_name("went_on"), np.bool_)
     results = [each.describe(graph, each.value.name, "block", graph.arithmetic) for each in outputs]
     repeated = graph.helper.make_graph(
@@ -443,13 +424,17 @@ def _loop(
         [graph.describe(number.name, np.int64), went_on],
         [graph.describe(goes_on.name, np.bool_), *results],
     )
-    stacked = [Value(graph, graph.new_name("loop")) for _ in outputs]
-    graph.nodes.append(
-        graph.helper.make_node(
-            "Loop", [n_times.name, ""], [each.name for each in stacked], body=repeated
-        )
-    )
-    return stacked
+    # Results of all blocks are stacked along a new first axis.
+    found = [Value(graph, graph.new_name("loop")) for _ in outputs]
+    names = [each.name for each in found]
+    graph.nodes.append(graph.helper.make_node("Loop", [n_blocks.name, ""], names, body=repeated))
+    joined = []
+    for each, blocks in zip(outputs, found, strict=True):
+        every = blocks.reshape(-1) if each.width is None else blocks.reshape(-1, each.width)
+        # Without the rows that were repeated.
+        kept = graph.op("Slice", every, [0], n_samples.reshape(1), [0])
+        joined.append(replace(each, value=kept))
+    return joined
 
 
 # --- Models as files of ONNX ----------------------------------------------------------------------
