@@ -140,6 +140,7 @@ def draw_pixels(
     levels = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
     left.imshow(sample, **levels)
     middle.imshow(fix, **levels)
+    right.set_facecolor("white")  # on dark figures too: what adds nothing is white
     right.imshow(sample, alpha=IMAGE_OPACITY, **levels)
     _draw_heat(right, explanation.attribution.reshape(shape).sum(axis=2), axes)
     titles = [f"score {number(explanation.score, '.3g')}", "nothing to fix", "no pixel adds"]

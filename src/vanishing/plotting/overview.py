@@ -99,8 +99,9 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
 
 # --- BasisDisplay: numbers, extents and variables -------------------------------------------------
 
-#: Polynomials and variables that have a row or a column of their own, at most.
-MOST_SHOWN = 24
+#: Polynomials and variables that have a row or a column of their own, at most, and letters of names
+#: that are written across, which a column has room for.
+MOST_SHOWN, SHORT_NAME = 24, 3
 NOTHING = "Nothing vanishes:\nraise tol or max_degree."
 
 
@@ -206,7 +207,12 @@ class BasisDisplay:
             n_columns = min(self.basis.n_features, MOST_SHOWN + 1)
             widths = [NARROW_SIDE, NARROW_SIDE, max(CELL * n_columns, NARROW_SIDE)][:n_panels]
             rows = LINE_SPACING * TEXT_SIZE / 72 * self._n_shown
-            size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS
+            names = 0.0
+            if self.shares is not None:
+                # Upright names of variables, whose letters are two thirds as wide as high.
+                longest = max(map(len, self._columns(self.shares)[1]))
+                names = 2 / 3 * NOTE_SIZE / 72 * longest if longest > SHORT_NAME else 0.0
+            size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS + names
             ax = new_axes(n_panels, size, ratios=widths)
         elif np.shape(ax) != (n_panels,):
             raise ValueError(
@@ -227,6 +233,8 @@ class BasisDisplay:
 
     def _draw_numbers(self, ax: Any) -> None:
         """Draw two bars a degree, with their numbers."""
+        from matplotlib.transforms import offset_copy
+
         top = len(self.basis.blocks)
         degrees, colors = np.arange(1, top + 1), choose_colors(ax.figure)
         for which, color, offset in (
@@ -243,7 +251,10 @@ class BasisDisplay:
         ax.margins(y=0.12)
         ax.legend(
             loc="upper left",
-            bbox_to_anchor=(-0.04, -0.22),
+            bbox_to_anchor=(0.0, 0.0),
+            # Below the names of the axis, however high the axes are.
+            bbox_transform=offset_copy(ax.transAxes, ax.figure, y=-3 * NOTE_SIZE, units="points"),
+            borderaxespad=0.0,
             frameon=False,
             fontsize=NOTE_SIZE,
             labelcolor=colors.ink,
@@ -298,10 +309,10 @@ class BasisDisplay:
         for (row, column), share in np.ndenumerate(shares):
             if share >= 0.1:
                 written = number(float(100 * share), ".0f")
-                color = colors.paper if share > 0.55 else colors.ink
+                color = colors.paper if share > 0.8 else colors.ink
                 place = {"ha": "center", "va": "center", "fontsize": NOTE_SIZE - 1.5}
                 ax.text(column + 0.5, row + 0.5, written, color=color, **place)
-        upright = max(map(len, names)) > 3
+        upright = max(map(len, names)) > SHORT_NAME
         ax.set_xticks(
             np.arange(len(names)) + 0.5,
             names,

@@ -20,6 +20,7 @@ from vanishing.style import (
     FAINT,
     LABELS,
     LEGEND,
+    NEUTRAL,
     NOTE_SIZE,
     SERIES,
     STROKES,
@@ -461,7 +462,7 @@ class ZeroSetDisplay:
         # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
         # would hide points on the near side of a surface.
         size = WIDE_SIDE + LEGEND, TALL_SIDE
-        with rc_context({"grid.color": "#E4E4E4", "grid.linewidth": 0.6}):
+        with rc_context({"grid.color": f"{NEUTRAL}60", "grid.linewidth": 0.6}):
             return new_axes(1, size, projection="3d", computed_zorder=False)
 
     def _draw_points(self) -> None:
