@@ -247,12 +247,6 @@ class Polynomials:
     centers: FloatArray
     factors: FloatArray
 
-    @classmethod
-    def plain(cls, basis: PolynomialBasis) -> "Polynomials":
-        """Return the polynomials as they are."""
-        n_vanishing = basis.count()
-        return cls(basis, np.zeros(n_vanishing), np.ones(n_vanishing))
-
 
 @dataclass(frozen=True, eq=False)
 class StackedDegree:
@@ -360,8 +354,9 @@ def transformer_outputs(
     """Add what a transformer returns, and the values of its polynomials with their signs."""
     if output == "nonvanishing":
         bases = [basis.take_nonvanishing() for basis in bases]
-    signed = values([Polynomials.plain(basis) for basis in bases], graph, x)
-    width = sum(basis.count() for basis in bases)
+    counts = [basis.count() for basis in bases]
+    stack = [Polynomials(b, np.zeros(n), np.ones(n)) for b, n in zip(bases, counts, strict=True)]
+    signed, width = values(stack, graph, x), sum(counts)
     features = signed.apply("Abs") if output == "abs" else signed
     return [Output("features", features, width), Output("values", signed, width)]
 
