@@ -45,7 +45,8 @@ def choose_colors(figure: Any) -> Colors:
     """Return the colours for a figure: lighter ones on a dark one, as of "dark_background"."""
     from matplotlib.colors import to_hex, to_rgba
 
-    red, green, blue, opacity = paper = to_rgba(figure.get_facecolor())
+    # Parts of a figure have no color of their own.
+    red, green, blue, opacity = paper = to_rgba(figure.figure.get_facecolor())
     if opacity == 0 or max(red, green, blue) >= 0.5:
         return Colors()
     return Colors("#E6E8EB", "#A4ADB8", "#69727D", "#4AA3D8", "#F0803C", to_hex(paper))
