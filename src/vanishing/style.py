@@ -25,6 +25,33 @@ FAINT = 0.15
 LOWEST_DRAWN = 1e-17
 
 
+class Colors(NamedTuple):
+    """What text, notes, what stands back, and points of two kinds are drawn in, and on."""
+
+    ink: str = INK
+    note: str = NOTE
+    neutral: str = NEUTRAL
+    less: str = LESS
+    more: str = MORE
+    paper: str = "#FFFFFF"
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Colours for several of a kind."""
+        return tuple(self.ink if color == INK else color for color in SERIES)
+
+
+def choose_colors(figure: Any) -> Colors:
+    """Return the colours for a figure: lighter ones on a dark one, as of "dark_background"."""
+    from matplotlib.colors import to_hex, to_rgba
+
+    # Parts of a figure have no color of their own.
+    red, green, blue, opacity = paper = to_rgba(figure.figure.get_facecolor())
+    if opacity == 0 or max(red, green, blue) >= 0.5:
+        return Colors()
+    return Colors("#E6E8EB", "#A4ADB8", "#69727D", "#4AA3D8", "#F0803C", to_hex(paper))
+
+
 def pyplot(caller: str) -> Any:
     """Import matplotlib.pyplot for a caller, or say which extra brings it."""
     return import_extra("matplotlib.pyplot", extra="plot", purpose=caller)
@@ -58,7 +85,7 @@ def write_legend(ax: Any, entries: list[Any]) -> None:
         bbox_to_anchor=(1.02, 1.0),
         frameon=False,
         fontsize=NOTE_SIZE,
-        labelcolor=INK,
+        labelcolor=choose_colors(ax.figure).ink,
         handlelength=1.6,
         borderaxespad=0.0,
     )
@@ -74,7 +101,14 @@ def legend_entry(name: str, **look: Any) -> Any:
 def draw_two_spines(ax: Any) -> None:
     """Leave the left and the lower side of the frame, standing back."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(NEUTRAL)
+    ax.spines[["left", "bottom"]].set_color(choose_colors(ax.figure).neutral)
+
+
+def write_labels(ax: Any, **labels: str) -> None:
+    """Write what axes show: ``xlabel``, ``ylabel`` and ``zlabel``."""
+    look = {"fontsize": NOTE_SIZE, "color": choose_colors(ax.figure).note, "parse_math": False}
+    for which, text in labels.items():
+        getattr(ax, f"set_{which}")(text, **look)
 
 
 def diverging_colors() -> Any:
@@ -82,22 +116,3 @@ def diverging_colors() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("less-more", [LESS, "white", MORE])
-
-
-class Colors(NamedTuple):
-    """What text, notes, what stands back, and points of two kinds are drawn in."""
-
-    ink: str = INK
-    note: str = NOTE
-    neutral: str = NEUTRAL
-    less: str = LESS
-    more: str = MORE
-
-
-def choose_colors(figure: Any) -> Colors:
-    """Return the colours for a figure: lighter ones on a dark one, as of "dark_background"."""
-    from matplotlib.colors import to_rgba
-
-    red, green, blue, opacity = to_rgba(figure.get_facecolor())
-    is_dark = opacity > 0 and max(red, green, blue) < 0.5
-    return Colors("#E6E8EB", "#A4ADB8", "#69727D", "#4AA3D8", "#F0803C") if is_dark else Colors()

@@ -3,13 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from vanishing import TransformationDetector, VanishingDetector, VanishingIdeal
 from vanishing.datasets import make_variety
-from vanishing.plotting import BasisDisplay, SpectrumDisplay, ZeroSetDisplay
+from vanishing.plotting import (
+    BasisDisplay,
+    ExplanationDisplay,
+    SpectrumDisplay,
+    ZeroSetDisplay,
+)
 from vanishing.plotting.overview import fitted_ideal
 
 DISPLAYS = [BasisDisplay, SpectrumDisplay, ZeroSetDisplay]
@@ -57,6 +65,35 @@ def test_every_display_takes_every_model(table, display):
     for model in models(table).values():
         shown = display.from_estimator(model, table)
         assert shown.figure_ is not None
+
+
+def pictures(table):
+    """All displays: in figures of their own, in a part of a figure, and in space."""
+    model = VanishingDetector(VanishingIdeal(tol=0.1)).fit(table)
+    row = table.iloc[[0]] * [1.0, 1.5]
+    sphere = make_variety("sphere", 100)
+    part = plt.figure().subfigures(1, 2)[0]
+    return [
+        *(display.from_estimator(model, table) for display in DISPLAYS),
+        ZeroSetDisplay.from_estimator(model, table, polynomials=0, sign_regions=True),
+        ZeroSetDisplay.from_estimator(VanishingIdeal(tol=1e-6).fit(sphere), sphere, resolution=8),
+        ExplanationDisplay.from_estimator(model, row),
+        ExplanationDisplay.from_estimator(model, row, image_shape=(1, 2)),
+        SpectrumDisplay.from_estimator(model, ax=part.subplots()),
+    ]
+
+
+def test_on_dark_paper_the_ink_is_light(table):
+    with plt.style.context("dark_background"):
+        for shown in pictures(table):
+            shown.figure_.figure.canvas.draw()
+            texts = [t for t in shown.figure_.findobj(Text) if t.get_visible() and t.get_text()]
+            dark = [t.get_text() for t in texts if max(to_rgb(t.get_color())) < 0.5]
+            # Only large shares stand on bright cells.
+            is_basis = isinstance(shown, BasisDisplay)
+            assert texts
+            assert [each for each in dark if not (is_basis and int(each) > 80)] == []
+        plt.close("all")
 
 
 def test_others_are_refused(table):

@@ -1,6 +1,6 @@
 """The equations of a model expanded into monomials of the columns of the data; SymPy, LaTeX."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -21,6 +21,8 @@ from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap, count, variable_names
 
 # --- Fitted preprocessing of scikit-learn as affine maps ------------------------------------------
+
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 
 def affine_map(preprocessor: Any) -> AffineMap:
@@ -47,14 +49,14 @@ def affine_map(preprocessor: Any) -> AffineMap:
     if isinstance(preprocessor, Pipeline):
         return compose_maps(map(affine_map, steps_of(preprocessor)))
     # No subclasses: they may do anything.
-    if type(preprocessor) not in _READERS:
-        known = ", ".join(kind.__name__ for kind in _READERS)
+    if type(preprocessor) not in (*SCALERS, PCA):
+        known = ", ".join(kind.__name__ for kind in (*SCALERS, PCA))
         raise ValueError(
             f"polynomials are carried back through {known} and pipelines of these, got "
             f"{type(preprocessor).__name__}; leave it out, and the equations are in its output"
         )
     check_is_fitted(preprocessor)
-    return _READERS[type(preprocessor)](preprocessor)
+    return _pca_map(preprocessor) if type(preprocessor) is PCA else _scaler_map(preprocessor)
 
 
 def steps_of(model: Any) -> list[Any]:
@@ -117,15 +119,6 @@ def _pca_map(pca: Any) -> AffineMap:
         components = components / np.maximum(scale, np.finfo(scale.dtype).eps)[:, None]
     mean = np.asarray(pca.mean_, dtype=np.float64)
     return AffineMap(components, -components @ mean, mean)
-
-
-_READERS: Mapping[type, Callable[[Any], AffineMap]] = {
-    StandardScaler: _scaler_map,
-    MinMaxScaler: _scaler_map,
-    MaxAbsScaler: _scaler_map,
-    RobustScaler: _scaler_map,
-    PCA: _pca_map,
-}
 
 
 # --- What can be written down: the equations of a model, in the variables of the user -------------

@@ -6,13 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from vanishing.equations.simplification import excerpt
-from vanishing.equations.text import (
-    SPOKEN,
-    Sum,
-    Term,
-    number,
-    significant,
-)
+from vanishing.equations.text import MINUS, SPOKEN, Sum, Term, number, significant
 from vanishing.polynomials.basis import PolynomialBasis
 
 # --- Elements of HTML, SVG and MathML, in which every string is escaped by construction -----------
@@ -65,7 +59,6 @@ def clean(text: str) -> str:
 
 #: Multiplication that is seen, and that is only understood.
 TIMES, INVISIBLE_TIMES = "\u22c5", "\u2062"
-MINUS = "\u2212"
 
 
 def mathml_equation(

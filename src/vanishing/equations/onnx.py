@@ -1,7 +1,7 @@
 """Models as ONNX graphs: preprocessing, the polynomials of a basis, the file."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import format_bytes
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
-from vanishing.equations.expansion import scaling_of, steps_of
+from vanishing.equations.expansion import SCALERS, scaling_of, steps_of
 from vanishing.levels import BLOCK
 from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.evaluation import DegreeBlock, needed_blocks
@@ -117,6 +116,11 @@ class Graph:
         return f"{kind.lower()}_{self._n_names}"
 
 
+def _operator(kind: str) -> Callable[["Value", "Operand"], "Value"]:
+    """Return the method that adds a node of a kind with two operands."""
+    return lambda value, other: value.graph.op(kind, value, other)
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """The result of a node, a constant or an input, known by its name."""
@@ -127,32 +131,19 @@ class Value:
     # NumPy leaves operators between its arrays and values to us.
     __array_ufunc__ = None
 
-    def __add__(self, other: "Operand") -> "Value":
-        return self.graph.op("Add", self, other)
-
-    def __sub__(self, other: "Operand") -> "Value":
-        return self.graph.op("Sub", self, other)
-
-    def __mul__(self, other: "Operand") -> "Value":
-        return self.graph.op("Mul", self, other)
-
-    def __truediv__(self, other: "Operand") -> "Value":
-        return self.graph.op("Div", self, other)
-
-    def __matmul__(self, other: "Operand") -> "Value":
-        return self.graph.op("MatMul", self, other)
+    __add__ = _operator("Add")
+    __sub__ = _operator("Sub")
+    __mul__ = _operator("Mul")
+    __truediv__ = _operator("Div")
+    __matmul__ = _operator("MatMul")
+    __lt__ = _operator("Less")
+    __le__ = _operator("LessOrEqual")
 
     def __rmatmul__(self, other: "Operand") -> "Value":
         return self.graph.op("MatMul", other, self)
 
     def __neg__(self) -> "Value":
-        return self.graph.op("Neg", self)
-
-    def __lt__(self, other: "Operand") -> "Value":
-        return self.graph.op("Less", self, other)
-
-    def __le__(self, other: "Operand") -> "Value":
-        return self.graph.op("LessOrEqual", self, other)
+        return self.apply("Neg")
 
     def apply(self, kind: str) -> "Value":
         """Return a function of each number: "Log", "Exp", "Abs", "IsNaN", ..."""
@@ -224,14 +215,7 @@ def _pca(pca: Any, graph: Graph, x: Value) -> Value:
 
 
 #: What can stand before a model.
-_MAPS = {
-    StandardScaler: _scaling,
-    RobustScaler: _scaling,
-    MinMaxScaler: _scaling,
-    MaxAbsScaler: _scaling,
-    PCA: _pca,
-    IncrementalPCA: _pca,
-}
+_MAPS = {**dict.fromkeys(SCALERS, _scaling), PCA: _pca, IncrementalPCA: _pca}
 
 
 def map_samples(step: Any, graph: Graph, x: Value) -> Value:
@@ -263,57 +247,24 @@ class Polynomials:
     centers: FloatArray
     factors: FloatArray
 
-    @classmethod
-    def plain(cls, basis: PolynomialBasis) -> "Polynomials":
-        """Return the polynomials as they are."""
-        n_vanishing = basis.count()
-        return cls(basis, np.zeros(n_vanishing), np.ones(n_vanishing))
-
-
-@dataclass(frozen=True, eq=False)
-class Combination:
-    """Polynomials of all bases as matrix times terms plus bias."""
-
-    matrix: FloatArray  # (n_bases, n_polynomials, n_terms)
-    bias: FloatArray  # (n_bases, n_polynomials, 1)
-
-    @classmethod
-    def zero(cls, n_bases: int, n_polynomials: int, n_terms: int) -> "Combination":
-        """Return polynomials that are all zero."""
-        return cls(
-            np.zeros((n_bases, n_polynomials, n_terms)), np.zeros((n_bases, n_polynomials, 1))
-        )
-
-    def write(
-        self,
-        j: int,
-        columns: IntArray,
-        on_candidates: FloatArray,
-        on_lower: FloatArray,
-        centers: FloatArray | float = 0.0,
-        factors: FloatArray | float = 1.0,
-    ) -> None:
-        """Set the polynomials ((C_pre - F L) V - center) · factor of basis j.
-
-        The columns are those of C_pre and F.
-        """
-        count = on_candidates.shape[1]
-        self.bias[j, :count, 0] = (-on_lower[0] - centers) * factors  # what the constant 1 adds
-        terms = np.zeros((self.matrix.shape[2], count))
-        # Added, since the same variable may stand at several places.
-        np.add.at(terms, columns, np.concatenate([on_candidates, -on_lower[1:]]))
-        self.matrix[j, :count] = (terms * factors).T
-
 
 @dataclass(frozen=True, eq=False)
 class StackedDegree:
-    """One degree of all bases."""
+    """One degree of all bases: [F_t G_t] as matrix times terms plus bias.
+
+    Terms are the variables at degree 1, and F_1, ..., F_{t-1} and the products of higher ones.
+    """
 
     left: IntArray  # rows of F_1 of all bases; none at degree 1
     right: IntArray  # rows of F_{t-1}
-    nonvanishing: Combination
-    vanishing: Combination
+    matrix: FloatArray  # (n_bases, n_polynomials, n_terms)
+    bias: FloatArray  # (n_bases, n_polynomials, 1)
     real: BoolArray  # which of the vanishing polynomials are not padding
+
+    @property
+    def n_nonvanishing(self) -> int:
+        """How many polynomials of each basis are F_t, which come first."""
+        return int(self.matrix.shape[1] - self.real.shape[1])
 
 
 def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
@@ -327,23 +278,29 @@ def stacked(stack: Sequence[Polynomials]) -> list[StackedDegree]:
         n_vanishing = max(block.vanishing.shape[1] for _, block in present)
         n_nonvanishing = max(block.nonvanishing.shape[1] for _, block in present)
         n_terms = sum(widths) + n_products if t else stack[0].basis.n_features
+        n_both = n_nonvanishing + n_vanishing
         degree = StackedDegree(
             left=np.zeros((len(stack), n_products), dtype=np.intp),
             right=np.zeros((len(stack), n_products), dtype=np.intp),
-            nonvanishing=Combination.zero(len(stack), n_nonvanishing, n_terms),
-            vanishing=Combination.zero(len(stack), n_vanishing, n_terms),
+            matrix=np.zeros((len(stack), n_both, n_terms)),
+            bias=np.zeros((len(stack), n_both, 1)),
             real=np.zeros((len(stack), n_vanishing), dtype=np.bool_),
         )
         for j, block in present:
+            on_products, on_lower = block.all_polynomials
+            # Added, since the same variable may stand at several places.
+            terms = np.zeros((n_terms, on_products.shape[1]))
             columns = _columns(block, bases[j][:t], widths)
-            degree.nonvanishing.write(j, columns, block.nonvanishing, block.nonvanishing_lower)
+            np.add.at(terms, columns, np.concatenate([on_products, -on_lower[1:]]))
+            constant = -on_lower[0]  # what the constant 1 adds
             start = sum(lower.vanishing.shape[1] for lower in bases[j][:t])
-            own = slice(start, start + block.vanishing.shape[1])
-            degree.vanishing.write(
-                j, columns, np.asarray(block.vanishing), block.vanishing_lower,
-                stack[j].centers[own], stack[j].factors[own],
-            )  # fmt: skip
-            degree.real[j, : block.vanishing.shape[1]] = True
+            n_f, n_g = block.nonvanishing.shape[1], block.vanishing.shape[1]
+            own = slice(start, start + n_g)
+            constant[n_f:] = (constant[n_f:] - stack[j].centers[own]) * stack[j].factors[own]
+            terms[:, n_f:] *= stack[j].factors[own]
+            places = np.concatenate([np.arange(n_f), n_nonvanishing + np.arange(n_g)])
+            degree.matrix[j, places], degree.bias[j, places, 0] = terms.T, constant
+            degree.real[j, :n_g] = True
             if t:
                 degree.left[j, : block.n_candidates] = block.left
                 degree.right[j, : block.n_candidates] = block.right
@@ -397,8 +354,9 @@ def transformer_outputs(
     """Add what a transformer returns, and the values of its polynomials with their signs."""
     if output == "nonvanishing":
         bases = [basis.take_nonvanishing() for basis in bases]
-    signed = values([Polynomials.plain(basis) for basis in bases], graph, x)
-    width = sum(basis.count() for basis in bases)
+    counts = [basis.count() for basis in bases]
+    stack = [Polynomials(b, np.zeros(n), np.ones(n)) for b, n in zip(bases, counts, strict=True)]
+    signed, width = values(stack, graph, x), sum(counts)
     features = signed.apply("Abs") if output == "abs" else signed
     return [Output("features", features, width), Output("values", signed, width)]
 
@@ -408,36 +366,30 @@ def _padded_values(
 ) -> Value:
     """Return the values of all vanishing polynomials, (n_bases, n_polynomials, n_points)."""
     n_bases = len(degrees[0].real)
-    terms: Value | None = None  # the variables themselves at degree 1
     lower: list[Value] = []  # F_1, F_2, ...
     found: list[Value] = []
     for t, degree in enumerate(degrees):
+        n_both, n_terms = degree.matrix.shape[1:]
         if t:
-            first, last = (_rows(degrees[s].nonvanishing, lower[s]) for s in (0, t - 1))
+            first, last = (
+                lower[s].reshape(n_bases * degrees[s].n_nonvanishing, -1) for s in (0, t - 1)
+            )
             left, right = (each.reshape(-1) for each in (degree.left, degree.right))
             products = first.take(left, axis=0) * last.take(right, axis=0)
             terms = graph.concat([*lower, products.reshape(*degree.left.shape, -1)], axis=1)
-            graph.hold(n_images * n_bases * degree.vanishing.matrix.shape[2])
-        if degree.real.any():
-            found.append(_combined(degree.vanishing, x, terms))
-        if degree is not degrees[-1]:
-            lower.append(_combined(degree.nonvanishing, x, terms))
+            both = degree.matrix @ terms + degree.bias
+            graph.hold(n_images * n_bases * n_terms)
+        else:
+            matrix, bias = degree.matrix.reshape(-1, n_terms), degree.bias.reshape(-1, 1)
+            both = graph.op("Gemm", matrix, x, bias, transB=1).reshape(n_bases, n_both, -1)
+        n_f = degree.n_nonvanishing
+        if n_f and n_f < n_both:
+            lower.append(graph.op("Slice", both, [0], [n_f], [1]))
+            found.append(graph.op("Slice", both, [n_f], [n_both], [1]))
+        else:
+            (lower if n_f else found).append(both)
     graph.hold(n_images * sum(degree.real.size for degree in degrees))
     return graph.concat(found, axis=1)
-
-
-def _combined(polynomials: Combination, x: Value, terms: Value | None) -> Value:
-    if terms is not None:
-        return polynomials.matrix @ terms + polynomials.bias
-    n_bases, n_polynomials, n_features = polynomials.matrix.shape
-    matrix, bias = polynomials.matrix.reshape(-1, n_features), polynomials.bias.reshape(-1, 1)
-    turned = x.graph.op("Gemm", matrix, x, bias, transB=1)
-    return turned.reshape(n_bases, n_polynomials, -1)
-
-
-def _rows(polynomials: Combination, found: Value) -> Value:
-    """Return the values of the polynomials of all bases, one a row."""
-    return found.reshape(polynomials.bias.size, -1)
 
 
 # --- Nodes that work through a batch in blocks of rows, so that memory does not grow with it ------
@@ -459,25 +411,6 @@ def in_blocks(
         graph.op("Gather", x, taken, axis=0, name=rows.name)
         body += nodes
         goes_on = graph.op("Identity", True)
-    joined = []
-    stacked = _loop(graph, n_blocks, number, body, goes_on, outputs)
-    for each, blocks in zip(outputs, stacked, strict=True):
-        rows = blocks.reshape(-1) if each.width is None else blocks.reshape(-1, each.width)
-        # Without the rows that were repeated.
-        kept = graph.op("Slice", rows, [0], n_samples.reshape(1), [0])
-        joined.append(replace(each, value=kept))
-    return joined
-
-
-def _loop(
-    graph: Graph,
-    n_times: Value,
-    number: Value,
-    body: list[Any],
-    goes_on: Value,
-    outputs: list[Output],
-) -> list[Value]:
-    """Add the loop, and return its outputs stacked along a new first axis."""
     went_on = graph.describe(graph.new_name("went_on"), np.bool_)
     results = [each.describe(graph, each.value.name, "block", graph.arithmetic) for each in outputs]
     repeated = graph.helper.make_graph(
@@ -486,13 +419,17 @@ def _loop(
         [graph.describe(number.name, np.int64), went_on],
         [graph.describe(goes_on.name, np.bool_), *results],
     )
-    stacked = [Value(graph, graph.new_name("loop")) for _ in outputs]
-    graph.nodes.append(
-        graph.helper.make_node(
-            "Loop", [n_times.name, ""], [each.name for each in stacked], body=repeated
-        )
-    )
-    return stacked
+    # Results of all blocks are stacked along a new first axis.
+    found = [Value(graph, graph.new_name("loop")) for _ in outputs]
+    names = [each.name for each in found]
+    graph.nodes.append(graph.helper.make_node("Loop", [n_blocks.name, ""], names, body=repeated))
+    joined = []
+    for each, blocks in zip(outputs, found, strict=True):
+        every = blocks.reshape(-1) if each.width is None else blocks.reshape(-1, each.width)
+        # Without the rows that were repeated.
+        kept = graph.op("Slice", every, [0], n_samples.reshape(1), [0])
+        joined.append(replace(each, value=kept))
+    return joined
 
 
 # --- Models as files of ONNX ----------------------------------------------------------------------

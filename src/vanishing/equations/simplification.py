@@ -287,17 +287,14 @@ class Chosen(NamedTuple):
     coordinates: EchelonForm
 
 
-def choices(sample: Sample, *, mix: bool, reduce: bool = True) -> list[list[Chosen]]:
+def choices(sample: Sample, *, mix: bool) -> list[list[Chosen]]:
     """Choose polynomials to write, in one way, or by eliminating other variables too."""
     orders = (False, True) if mix else (False,)
-    return [
-        list(_choose(sample, mix=mix, reduce=reduce, last_first=last_first))
-        for last_first in orders
-    ]
+    return [list(_choose(sample, mix=mix, last_first=last_first)) for last_first in orders]
 
 
-def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Iterator[Chosen]:
-    """Choose polynomials to write: with ``mix`` combined, with ``reduce`` modulo lower ones."""
+def _choose(sample: Sample, *, mix: bool, last_first: bool) -> Iterator[Chosen]:
+    """Choose polynomials to write: with ``mix`` combined, and modulo lower ones."""
     degrees = sample.basis.degrees()
     if not mix:
         for degree, column in zip(degrees.tolist(), sample.coefficients.T, strict=True):
@@ -310,7 +307,7 @@ def _choose(sample: Sample, *, mix: bool, reduce: bool, last_first: bool) -> Ite
         own = sample.coefficients[:, degrees == degree]
         noise = _noise(sample, own, degree)
         known = _echelon(sample, _multiples(sample, lower, degree), noise, last_first)
-        new, is_reduced = _new(sample, own, known, noise, reduce=reduce)
+        new, is_reduced = _new(sample, own, known, noise)
         found = _echelon(sample, new, noise, last_first)
         if is_reduced:
             found.coefficients[known.pivots] = 0.0  # up to rounding errors
@@ -358,11 +355,13 @@ def _multiples(sample: Sample, lower: list[tuple[int, FloatArray]], degree: int)
 
 
 def _new(
-    sample: Sample, own: FloatArray, known: EchelonForm, noise: float, *, reduce: bool
+    sample: Sample, own: FloatArray, known: EchelonForm, noise: float
 ) -> tuple[FloatArray, bool]:
     """Return what polynomials have beyond multiples of others, as weighted rows; if without."""
     weights = sample.sizes[:, None]
     rows = normalize_columns(own * weights).T
+    # Multiples of lower equations may be large on a contrast that is not known.
+    reduce = not sample.has_unknown_contrast
     if not known.pivots.size:
         return rows, reduce
     echelon = (known.coefficients * weights / sample.sizes[known.pivots]).T
@@ -430,7 +429,11 @@ def simplify(
     # Changes that noise does not tell, each by itself, may add up to one that breaks the equation.
     before, allowed = sample.ratio(fitted), sample.allowed(fitted)
     while True:
-        simplified = _shortened(fitted[own], directions, sample.sizes[own], drop, digits, integers)
+        polynomial = Adjustable(fitted[own], directions)
+        drop_terms(polynomial, sample.sizes[own], drop)
+        simplified = with_fractions(polynomial) if integers and digits is None else None
+        if simplified is None:
+            simplified = with_decimals(polynomial, digits)
         after = sample.ratio(np.asarray(simplified.coefficients, dtype=np.float64))
         if drop is not None or digits is not None or after <= allowed:
             break
@@ -445,21 +448,6 @@ def simplify(
     whole = all(isinstance(c, int) for c in simplified.coefficients)
     sign = -1 if whole and simplified.coefficients[first] < 0 else 1
     return Simplified(tuple(sign * c for c in simplified.coefficients), sign * simplified.scale)
-
-
-def _shortened(
-    fitted: FloatArray,
-    directions: FloatArray,
-    sizes: FloatArray,
-    drop: float | None,
-    digits: int | None,
-    integers: bool,
-) -> Simplified:
-    """Drop terms and round coefficients, which may move in directions by a standard error."""
-    polynomial = Adjustable(fitted, directions)
-    drop_terms(polynomial, sizes, drop)
-    simplified = with_fractions(polynomial) if integers and digits is None else None
-    return with_decimals(polynomial, digits) if simplified is None else simplified
 
 
 def write_shortest(
@@ -568,8 +556,7 @@ def tidy(
             "ideal without its preprocessing, or fewer degrees"
         )
     sample = Sample.of(basis, X, equations.model, contrast)
-    # Multiples of lower equations may be large on a contrast that is not known.
-    among = choices(sample, mix=mix, reduce=not sample.has_unknown_contrast)
+    among = choices(sample, mix=mix)
     written = write_shortest(sample, among, drop=drop, digits=digits, integers=integers)
     found = [_measured(sample, *each, names) for each in written]
     return [each.factored() for each in found] if factor else found
@@ -666,7 +653,7 @@ def _tidied(basis: PolynomialBasis, scale: DataScale, model: Any) -> Excerpt:
     sample = FittedSample.of(basis, scale.points, model)
     # The polynomials of a border basis have leading terms, and are short.
     mix = getattr(model, "order_ideal_", None) is None
-    among = choices(sample, mix=mix, reduce=not sample.has_unknown_contrast)
+    among = choices(sample, mix=mix)
     sums, degrees, extents = [], [], []
     for (degree, fitted, _), simplified in write_shortest(sample, among, SHOWN_LINES):
         written = np.array(simplified.coefficients, dtype=np.float64)

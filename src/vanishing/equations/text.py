@@ -20,20 +20,21 @@ SHOWN_LINES, SHOWN_TERMS = 10, 24
 NAME_LENGTH = 32
 #: Share of a change, or of the noise, that a reader does not miss: rounding may hide it.
 UNNOTICED = 0.05
+MINUS = "\u2212"
 #: Characters that are not printed and belong to words of some scripts.
 JOINERS = "\u200c\u200d"
 
 
 def number(value: float, form: str) -> str:
     """Write a number, with a minus sign instead of a hyphen."""
-    return format(value, form).replace("-", "−")
+    return format(value, form).replace("-", MINUS)
 
 
 def significant(value: float, digits: int) -> str:
     """Write a number with some significant digits, with a power of ten only where it is far off."""
     rounded = float(f"{value:.{digits}g}")
     if rounded == 0 or 1e-4 <= abs(rounded) < 1e6:
-        return np.format_float_positional(rounded, trim="-").replace("-", "−")
+        return np.format_float_positional(rounded, trim="-").replace("-", MINUS)
     return number(rounded, f".{digits}g")
 
 
@@ -66,7 +67,7 @@ def _within(value: float, error: float) -> str:
 def exact_number(value: float) -> str:
     """Write the fewest digits that give the same number again, as it is in a file."""
     # Python writes a power of ten below 1e-4 and from 1e16 on. The sum is 0 for -0.
-    return repr(float(value) + 0.0).removesuffix(".0").replace("-", "−")
+    return repr(float(value) + 0.0).removesuffix(".0").replace("-", MINUS)
 
 
 def last_digits(X: FloatArray) -> FloatArray:
@@ -259,4 +260,4 @@ LATEX = replace(LAW_IN_LATEX, signs=(" +", " -"))
 #: Comments of C and Python: +0.5*x^2 -y
 CODE = Notation((" +", " -"), ("+", "-"), times="*")
 #: For screen readers: 0.5 · x^2 − y
-SPOKEN = Notation((" + ", " − "), ("", "− "), times=" · ", write_number=significant)
+SPOKEN = Notation((" + ", f" {MINUS} "), ("", f"{MINUS} "), times=" · ", write_number=significant)

@@ -8,6 +8,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, import_extra
 from vanishing.arrays.parameters import check_whole
 from vanishing.equations.text import (
+    MINUS,
     SHOWN_LINES,
     as_given,
     changed_number,
@@ -16,14 +17,13 @@ from vanishing.equations.text import (
     printable,
 )
 from vanishing.levels import ROUNDING, SAME
+from vanishing.style import LESS, MORE, NEUTRAL
 
 if TYPE_CHECKING:
     from vanishing.equations.mathml import Element
 
 # --- What an explanation says ---------------------------------------------------------------------
 
-#: The sign in numbers, which not every terminal has.
-MINUS = "\u2212"
 UNCHANGED = "unchanged"
 TYPICAL = (
     "A typical sample: it satisfies the equations as well as nine of ten training samples do, and "
@@ -297,6 +297,7 @@ class Explanation:
                 )
                 added = f"{self.attribution[j]:+.3g} of it"
                 name = printable(self.feature_names[j])
+                # Not every terminal has the sign in numbers.
                 lines.append(f"  {name}: {added}, {change}".replace(MINUS, "-"))
         return "\n".join([*lines, *(f"  {equation}" for equation in self.equations)])
 
@@ -322,15 +323,13 @@ class Explanation:
 
 # --- A row of the table in notebooks --------------------------------------------------------------
 
-#: Blue and vermilion of Okabe and Ito, as in the displays.
-LESS, MORE, REST = "#0072B2", "#D55E00", "#8C8C8C"
 CELL = "text-align: left; padding-right: 1.5em"
 
 
 def _row(bar: Bar, largest: float) -> "Element":
     from vanishing.equations.mathml import element
 
-    color = REST if bar.is_rest else MORE if bar.attribution > 0 else LESS
+    color = NEUTRAL if bar.is_rest else MORE if bar.attribution > 0 else LESS
     drawn = element(
         "span",
         style="display: inline-block; height: 0.7em; margin-right: 0.4em; "

@@ -52,51 +52,21 @@ class LinearDeviations:
     """
 
     def __init__(self, ideals: Sequence[LinearForms], metric: FloatArray | None) -> None:
-        self._sums = _Sums(ideals)
+        self._squares = _Squares([np.column_stack([i.slopes.T, -i.offsets]) for i in ideals])
         self._differences = None if metric is None else _find_differences(ideals, metric)
 
     def __call__(self, z: Array) -> Array:
         """Return D of each ideal at each row of z, shape (n_points, n_ideals)."""
         if self._differences is None:
-            return self._sums(z).T
-        deviations, squares = self._differences(z)
+            return -self._squares(z.T).T
+        deviations, distances = self._differences(z)
         xp = namespace(z)
         # There, or where it is not a number, a difference of squares has lost half of its digits.
-        is_far = ~(squares <= 1 / SAME)
+        is_far = ~(distances <= 1 / SAME)
         if bool(xp.any(is_far)):
             far = xp.nonzero(is_far)[0]
-            deviations[:, far] = self._sums(xp.take(z, far, axis=0))
+            deviations[:, far] = -self._squares(xp.take(z, far, axis=0).T)
         return deviations.T
-
-
-class _Layers:
-    """Vectors of many ideals: one matrix of the first ones, one of the second ones, ...
-
-    Ideals are sorted by the number of their vectors, so that each matrix belongs to the first of
-    them.
-    """
-
-    def __init__(self, vectors: Sequence[FloatArray]) -> None:
-        counts = np.array([len(each) for each in vectors])
-        self.order: IntArray = np.argsort(-counts, kind="stable")
-        self.place: IntArray = np.argsort(self.order, kind="stable")
-        self.matrices = [
-            np.stack([vectors[j][layer] for j in self.order[: int(np.sum(counts > layer))]])
-            for layer in range(int(counts.max(initial=0)))
-        ]
-
-    def subtract_squares(self, total: Array, points: Array, moved: "_Moved") -> None:
-        """Subtract the squares of all products from the rows of ``total``, which are sorted."""
-        buffer = np.empty_like(total) if isinstance(total, np.ndarray) else None
-        for matrix in self.matrices:
-            layer = moved(matrix, points)
-            n_ideals = layer.shape[0]
-            if buffer is None:
-                products = layer @ points
-            else:  # without new memory, which would take as long as the squares
-                products = np.matmul(layer, points, out=buffer[:n_ideals])
-            products *= products
-            total[:n_ideals, :] -= products
 
 
 class _Moved:
@@ -115,26 +85,46 @@ class _Moved:
         return self._copies[key][1]
 
 
-def _append_ones(columns: Array) -> Array:
-    xp = namespace(columns)
-    ones = xp.ones((1, columns.shape[1]), dtype=columns.dtype, device=columns.device)
-    return xp.concat([columns, ones], axis=0)
+class _Squares:
+    """Affine functions of points x less squares of such functions: l (x, 1) - Σ_a (v_a (x, 1))².
 
+    ``vectors`` are v_a of each ideal, and ``linear`` is l of each, 0 by default. Ideals are sorted
+    by the number of their vectors, so that one matrix has the first vectors of all, another the
+    second ones of the first ideals, and so on.
+    """
 
-class _Sums:
-    """D as sums of squares."""
-
-    def __init__(self, ideals: Sequence[LinearForms]) -> None:
-        self._layers = _Layers([np.column_stack([each.slopes.T, -each.offsets]) for each in ideals])
+    def __init__(self, vectors: Sequence[FloatArray], linear: FloatArray | None = None) -> None:
+        counts = np.array([len(each) for each in vectors])
+        order = np.argsort(-counts, kind="stable")
+        self._place = np.argsort(order, kind="stable")
+        self._matrices = [
+            np.stack([vectors[j][layer] for j in order[: int(np.sum(counts > layer))]])
+            for layer in range(int(counts.max(initial=0)))
+        ]
+        self._linear = None if linear is None else linear[order]
         self._moved = _Moved()
 
-    def __call__(self, z: Array) -> Array:
-        """Return D, shape (n_ideals, n_points)."""
-        xp, layers = namespace(z), self._layers
-        shape = (len(layers.order), z.shape[0])
-        negative = xp.zeros(shape, dtype=z.dtype, device=z.device)
-        layers.subtract_squares(negative, _append_ones(z.T), self._moved)
-        return -xp.take(negative, self._moved(layers.place, z), axis=0)
+    def __call__(self, columns: Array, start: Array | None = None) -> Array:
+        """Return the values at points, one a column, plus ``start``: shape (n_ideals, n_points)."""
+        xp, like = namespace(columns), {"dtype": columns.dtype, "device": columns.device}
+        points = xp.concat([columns, xp.ones((1, columns.shape[1]), **like)], axis=0)
+        if self._linear is None:
+            total = xp.zeros((len(self._place), columns.shape[1]), **like)
+        else:
+            total = self._moved(self._linear, columns) @ points
+        if start is not None:
+            total += start
+        buffer = np.empty_like(total) if isinstance(total, np.ndarray) else None
+        for matrix in self._matrices:
+            layer = self._moved(matrix, points)
+            n_ideals = layer.shape[0]
+            if buffer is None:
+                products = layer @ points
+            else:  # without new memory, which would take as long as the squares
+                products = np.matmul(layer, points, out=buffer[:n_ideals])
+            products *= products
+            total[:n_ideals, :] -= products
+        return xp.take(total, self._moved(self._place, columns), axis=0)
 
 
 class _Differences:
@@ -151,27 +141,17 @@ class _Differences:
         centers: FloatArray,
         directions: Sequence[FloatArray],
     ) -> None:
-        self._metric, self._origin = metric, origin
-        self._layers = _Layers(
-            [
-                np.column_stack([each, -each @ center])
-                for each, center in zip(directions, centers, strict=True)
-            ]
+        self._metric, self._origin, self._moved = metric, origin, _Moved()
+        self._squares = _Squares(
+            [np.column_stack([q, -q @ w]) for q, w in zip(directions, centers, strict=True)],
+            np.column_stack([-2 * centers, np.sum(centers**2, axis=1)]),
         )
-        distances = np.column_stack([-2 * centers, np.sum(centers**2, axis=1)])
-        self._distances = distances[self._layers.order]
-        self._moved = _Moved()
 
     def __call__(self, z: Array) -> tuple[Array, Array]:
         """Return D, shape (n_ideals, n_points), and ‖w‖², shape (n_points,)."""
-        xp, moved = namespace(z), self._moved
-        w = moved(self._metric, z).T @ (z - moved(self._origin, z)).T
-        squares = xp.sum(w * w, axis=0)
-        points = _append_ones(w)
-        deviations = moved(self._distances, z) @ points
-        deviations += squares
-        self._layers.subtract_squares(deviations, points, moved)
-        return xp.take(deviations, moved(self._layers.place, z), axis=0), squares
+        w = self._moved(self._metric, z).T @ (z - self._moved(self._origin, z)).T
+        distances = namespace(z).sum(w * w, axis=0)
+        return self._squares(w, start=distances), distances
 
 
 def _find_differences(ideals: Sequence[LinearForms], metric: FloatArray) -> _Differences | None:

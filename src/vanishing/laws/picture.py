@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.equations.text import shorten_name, significant
+from vanishing.equations.text import MINUS, shorten_name, significant
 from vanishing.laws.check import LEAST
 from vanishing.laws.law import Law
 from vanishing.style import (
@@ -305,7 +305,13 @@ def _name_axes(panel: Panel, upper: Any, lower: Any) -> None:
     for axis in (upper.yaxis, lower.yaxis, lower.xaxis):
         if axis.get_scale() == "linear":
             axis.set_major_locator(MaxNLocator(4))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value + 0.0, 7)))
+            axis.set_major_formatter(FuncFormatter(_write_tick))
         else:
             axis.set_major_locator(LogLocator(numticks=5))
             axis.set_minor_formatter(NullFormatter())
+
+
+def _write_tick(value: float, _: int) -> str:
+    """Write a number beside an axis, a power of ten as it is printed."""
+    mantissa, e, power = significant(value + 0.0, 7).replace(MINUS, "-").partition("e")
+    return f"${mantissa} \\cdot 10^{{{int(power)}}}$" if e else mantissa.replace("-", MINUS)

@@ -13,20 +13,16 @@ from vanishing.equations.text import number, shorten_names
 from vanishing.explain.record import TYPICAL, Bar, Explanation
 from vanishing.style import (
     CELL,
-    INK,
     LABELS,
     LEGEND,
-    LESS,
     LINE_SPACING,
-    MORE,
     NARROW_SIDE,
-    NEUTRAL,
-    NOTE,
     NOTE_SIZE,
     PAD,
     TEXT_SIZE,
     TITLE_SIZE,
     WIDE_SIDE,
+    choose_colors,
     diverging_colors,
     new_axes,
     pyplot,
@@ -45,6 +41,7 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
         ax = new_axes(1, (WIDE_SIDE + LEGEND, height))
     elif np.ndim(ax) > 0:
         raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
+    ink = choose_colors(ax.figure).ink
     score, pad = f"Score {number(explanation.score, '.3g')}", 2 * PAD
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -53,8 +50,8 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
         pad = 2 * TEXT_SIZE + PAD
         _draw_bars(ax, bars)
     else:
-        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=INK, va="center")
-    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=INK, pad=pad)
+        ax.text(0, 0.5, fill(TYPICAL, 66), fontsize=TEXT_SIZE, color=ink, va="center")
+    ax.set_title(score, loc="left", fontsize=TITLE_SIZE, color=ink, pad=pad)
     if lines:
         _write_beside(ax, "\n".join(lines), corner=(0, 0), points=-3 * NOTE_SIZE)
     return ax
@@ -68,25 +65,33 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     # Names are short, but different from each other.
     short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest]))
     names = [bar.name if bar.is_rest else next(short) for bar in bars]
-    colors = [NEUTRAL if bar.is_rest else MORE if bar.attribution > 0 else LESS for bar in bars]
+    look = choose_colors(ax.figure)
+    colors = [
+        look.neutral if bar.is_rest else look.more if bar.attribution > 0 else look.less
+        for bar in bars
+    ]
     places = np.arange(len(bars))
     ax.barh(places, added, height=0.62, color=colors)
-    ax.axvline(0, color=INK, linewidth=0.8)
+    ax.axvline(0, color=look.ink, linewidth=0.8)
     ax.set_xlim(min(added.min(), 0.0), max(added.max(), 0.0))
     ax.set_ylim(len(bars) - 0.5, -0.5)
-    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=INK, parse_math=False)
+    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=look.ink, parse_math=False)
     ax.tick_params(axis="y", length=0, pad=PAD)
-    ax.set_xlabel("what each feature adds to the score", fontsize=NOTE_SIZE, color=NOTE, loc="left")
+    ax.set_xlabel(
+        "what each feature adds to the score", fontsize=NOTE_SIZE, color=look.note, loc="left"
+    )
     # Columns that are as wide as their text never run into each other, whatever the numbers are.
     start = float(TEXT_SIZE)
-    look = {"va": "center", "fontsize": TEXT_SIZE, "color": INK}
-    beside = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+    beside: dict[str, Any] = {
+        "xycoords": ax.get_yaxis_transform(), "textcoords": "offset points",
+        "va": "center", "fontsize": TEXT_SIZE, "color": look.ink,
+    }  # fmt: skip
     for heading, texts in (
         ("adds", [bar.written for bar in bars]),
         ("value → suggested fix", [bar.change for bar in bars]),
     ):
         for place, text in zip(places, texts, strict=True):
-            ax.annotate(text, xy=(1, place), xytext=(start, 0), **beside, **look)
+            ax.annotate(text, xy=(1, place), xytext=(start, 0), **beside)
         _write_beside(ax, heading, corner=(1, 1), points=PAD, right=start)
         paths = [TextPath((0, 0), text, size=TEXT_SIZE) for text in (heading, *texts) if text]
         start += TEXT_SIZE + max(float(path.get_extents().width) for path in paths)
@@ -104,7 +109,7 @@ def _write_beside(
         textcoords="offset points",
         va="top" if points < 0 else "bottom",
         fontsize=NOTE_SIZE,
-        color=NOTE,
+        color=choose_colors(ax.figure).note,
         linespacing=LINE_SPACING,
     )
 
@@ -132,19 +137,21 @@ def draw_pixels(
         _drawable(values.reshape(shape), explanation.sample)
         for values in (explanation.sample, explanation.counterfactual)
     )
-    look = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
-    left.imshow(sample, **look)
-    middle.imshow(fix, **look)
-    right.imshow(sample, alpha=IMAGE_OPACITY, **look)
+    levels = {"cmap": cmap, "vmin": 0.0, "vmax": 1.0}
+    left.imshow(sample, **levels)
+    middle.imshow(fix, **levels)
+    right.set_facecolor("white")  # on dark figures too: what adds nothing is white
+    right.imshow(sample, alpha=IMAGE_OPACITY, **levels)
     _draw_heat(right, explanation.attribution.reshape(shape).sum(axis=2), axes)
     titles = [f"score {number(explanation.score, '.3g')}", "nothing to fix", "no pixel adds"]
     if explanation.attribution.any():
         fixed = number(explanation.counterfactual_score, ".3g")
         titles[1:] = f"suggested fix: score {fixed}", "what each pixel adds"
+    look = choose_colors(left.figure)
     for panel, title in zip(axes, titles, strict=True):
-        panel.set_title(title, fontsize=TITLE_SIZE, color=INK)
+        panel.set_title(title, fontsize=TITLE_SIZE, color=look.ink)
         panel.set(xticks=[], yticks=[])
-        panel.spines[:].set_color(NEUTRAL)
+        panel.spines[:].set_color(look.neutral)
     return axes
 
 
@@ -160,7 +167,7 @@ def _draw_heat(ax: Any, added: FloatArray, axes: list[Any]) -> None:
     ax.imshow(added, alpha=np.minimum(np.abs(added) / (IMAGE_OPACITY * largest), 1.0), **colors)
     # The scale of the heat map itself would fade as it does.
     bar = ax.figure.colorbar(ScalarMappable(**colors), ax=axes, shrink=0.8, pad=0.02)
-    bar.ax.tick_params(labelsize=NOTE_SIZE, colors=INK)
+    bar.ax.tick_params(labelsize=NOTE_SIZE, colors=choose_colors(ax.figure).ink)
     bar.outline.set_visible(False)
 
 
@@ -242,10 +249,8 @@ class ExplanationDisplay:
         x: Any,
         *,
         image_shape: tuple[int, ...] | None = None,
-        n_features: int = 10,
         n_equations: int = 3,
-        cmap: Any = "gray_r",
-        ax: Any = None,
+        **look: Any,
     ) -> Self:
         """Explain one sample and draw the explanation.
 
@@ -257,15 +262,10 @@ class ExplanationDisplay:
             One sample, such as a row of an array or ``frame.iloc[[i]]``.
         image_shape : tuple of int or None, default=None
             Height and width, and 3 for colours or 1 if there is a third axis; None for a table.
-        n_features : int, default=10
-            Features of a table that have a bar of their own, at most.
         n_equations : int, default=3
             Equations that are written below a table, at most.
-        cmap : str or matplotlib Colormap, default="gray_r"
-            Colours of an image of one channel: ink on paper, or "gray" for a photograph.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; for an image a sequence of three. A figure with ``layout="constrained"``
-            leaves room for names and values. None makes a figure.
+        **look
+            ``n_features``, ``cmap`` and ``ax``, as :meth:`plot` takes them.
 
         Returns
         -------
@@ -283,9 +283,7 @@ class ExplanationDisplay:
                 f"x must be one sample, got {len(row)}; pass X[[i]] or, for a frame, X.iloc[[i]]"
             )
         explanation = detector.explain(row, n_equations=n_equations)[0]
-        return cls.from_explanation(
-            explanation, image_shape=image_shape, n_features=n_features, cmap=cmap, ax=ax
-        )
+        return cls.from_explanation(explanation, image_shape=image_shape, **look)
 
     @classmethod
     def from_explanation(
@@ -293,9 +291,7 @@ class ExplanationDisplay:
         explanation: Explanation,
         *,
         image_shape: tuple[int, ...] | None = None,
-        n_features: int = 10,
-        cmap: Any = "gray_r",
-        ax: Any = None,
+        **look: Any,
     ) -> Self:
         """Draw an existing explanation.
 
@@ -306,20 +302,14 @@ class ExplanationDisplay:
             below a table.
         image_shape : tuple of int or None, default=None
             Height and width, and 3 for colours or 1 if there is a third axis; None for a table.
-        n_features : int, default=10
-            Features of a table that have a bar of their own, at most.
-        cmap : str or matplotlib Colormap, default="gray_r"
-            Colours of an image of one channel: ink on paper, or "gray" for a photograph.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; for an image a sequence of three. A figure with ``layout="constrained"``
-            leaves room for names and values. None makes a figure.
+        **look
+            ``n_features``, ``cmap`` and ``ax``, as :meth:`plot` takes them.
 
         Returns
         -------
         ExplanationDisplay
         """
-        display = cls(explanation, image_shape=image_shape)
-        return display.plot(n_features=n_features, cmap=cmap, ax=ax)
+        return cls(explanation, image_shape=image_shape).plot(**look)
 
     def plot(self, *, n_features: int = 10, cmap: Any = "gray_r", ax: Any = None) -> Self:
         """Draw.

@@ -20,24 +20,21 @@ from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import AffineMap
 from vanishing.style import (
     CELL,
-    INK,
     LABELS,
     LEGEND,
-    LESS,
     LINE_SPACING,
     LOWEST_DRAWN,
-    MORE,
     NARROW_SIDE,
-    NEUTRAL,
-    NOTE,
     NOTE_SIZE,
     TEXT_SIZE,
     TITLE_SIZE,
     WIDE_SIDE,
+    choose_colors,
     draw_two_spines,
     legend_entry,
     new_axes,
     pyplot,
+    write_labels,
     write_legend,
 )
 from vanishing.transformations import Transformation
@@ -102,8 +99,9 @@ def points_of(ideal: VanishingIdeal, X: Any) -> FloatArray | None:
 
 # --- BasisDisplay: numbers, extents and variables -------------------------------------------------
 
-#: Polynomials and variables that have a row or a column of their own, at most.
-MOST_SHOWN = 24
+#: Polynomials and variables that have a row or a column of their own, at most, and letters of names
+#: that are written across, which a column has room for.
+MOST_SHOWN, SHORT_NAME = 24, 3
 NOTHING = "Nothing vanishes:\nraise tol or max_degree."
 
 
@@ -209,7 +207,12 @@ class BasisDisplay:
             n_columns = min(self.basis.n_features, MOST_SHOWN + 1)
             widths = [NARROW_SIDE, NARROW_SIDE, max(CELL * n_columns, NARROW_SIDE)][:n_panels]
             rows = LINE_SPACING * TEXT_SIZE / 72 * self._n_shown
-            size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS
+            names = 0.0
+            if self.shares is not None:
+                # Upright names of variables, whose letters are two thirds as wide as high.
+                longest = max(map(len, self._columns(self.shares)[1]))
+                names = 2 / 3 * NOTE_SIZE / 72 * longest if longest > SHORT_NAME else 0.0
+            size = sum(widths) + 2 * LABELS, max(rows + LABELS, NARROW_SIDE) + LABELS + names
             ax = new_axes(n_panels, size, ratios=widths)
         elif np.shape(ax) != (n_panels,):
             raise ValueError(
@@ -230,23 +233,31 @@ class BasisDisplay:
 
     def _draw_numbers(self, ax: Any) -> None:
         """Draw two bars a degree, with their numbers."""
+        from matplotlib.transforms import offset_copy
+
         top = len(self.basis.blocks)
-        degrees = np.arange(1, top + 1)
-        for which, color, offset in (("vanishing", LESS, -0.2), ("nonvanishing", NEUTRAL, 0.2)):
+        degrees, colors = np.arange(1, top + 1), choose_colors(ax.figure)
+        for which, color, offset in (
+            ("vanishing", colors.less, -0.2),
+            ("nonvanishing", colors.neutral, 0.2),
+        ):
             found = self.basis.degrees(which=which)  # type: ignore[arg-type]
             counts = np.bincount(found, minlength=top + 1)[1:]
             bars = ax.bar(degrees + offset, counts, width=0.38, color=color, label=which)
-            ax.bar_label(bars, counts.astype(str), fontsize=NOTE_SIZE, color=INK, padding=1)
+            ax.bar_label(bars, counts.astype(str), fontsize=NOTE_SIZE, color=colors.ink, padding=1)
         ax.set_xticks(degrees)
         ax.set_yticks([])
-        ax.set_xlabel("degree", fontsize=NOTE_SIZE, color=NOTE)
+        write_labels(ax, xlabel="degree")
         ax.margins(y=0.12)
         ax.legend(
             loc="upper left",
-            bbox_to_anchor=(-0.04, -0.22),
+            bbox_to_anchor=(0.0, 0.0),
+            # Below the names of the axis, however high the axes are.
+            bbox_transform=offset_copy(ax.transAxes, ax.figure, y=-3 * NOTE_SIZE, units="points"),
+            borderaxespad=0.0,
             frameon=False,
             fontsize=NOTE_SIZE,
-            labelcolor=INK,
+            labelcolor=colors.ink,
             handlelength=1.0,
         )
         _finish(ax, "Polynomials", frame="bottom")
@@ -254,14 +265,15 @@ class BasisDisplay:
     def _draw_extents(self, ax: Any) -> None:
         """Draw the extents downwards, in the order of the columns of ``transform``."""
         extents = self.basis.extents[: self._n_shown]
-        rows = np.arange(len(extents))
+        rows, colors = np.arange(len(extents)), choose_colors(ax.figure)
         title = "Extents"
         if len(extents) < self.basis.count():
             title += f", {len(extents)} of {self.basis.count()}"
         _finish(ax, title, frame="bottom")
         if not len(extents):
             ax.set(xticks=[], yticks=[])
-            ax.text(0.5, 0.5, NOTHING, ha="center", va="center", fontsize=NOTE_SIZE, color=INK)
+            look = {"ha": "center", "va": "center", "fontsize": NOTE_SIZE, "color": colors.ink}
+            ax.text(0.5, 0.5, NOTHING, **look)
             return
         heights = np.clip(extents, LOWEST_DRAWN, None)
         ax.set_xscale("log")
@@ -270,41 +282,46 @@ class BasisDisplay:
         ax.set_xlim(10.0**low, 10.0**high)
         ax.set_xticks(10.0 ** np.unique(np.round(np.linspace(low, high, 4))))
         ax.set_xticks([], minor=True)
-        ax.hlines(rows, ax.get_xlim()[0], heights, color=NEUTRAL, linewidth=0.8)
-        ax.plot(heights, rows, "o", color=LESS, markersize=4)
+        ax.hlines(rows, ax.get_xlim()[0], heights, color=colors.neutral, linewidth=0.8)
+        ax.plot(heights, rows, "o", color=colors.less, markersize=4)
         degrees = self.basis.degrees().tolist()[: len(extents)]
         # As get_feature_names_out has them.
         names = [f"g{degree}_{i - degrees.index(degree)}" for i, degree in enumerate(degrees)]
-        ax.set_yticks(rows, names, fontsize=NOTE_SIZE, color=INK)
+        ax.set_yticks(rows, names, fontsize=NOTE_SIZE, color=colors.ink)
         ax.set_ylim(len(rows) - 0.5, -0.5)
-        ax.set_xlabel("root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
+        write_labels(ax, xlabel="root mean square on X")
 
     def _draw_shares(self, ax: Any) -> None:
         """Draw a cell for each variable and polynomial; the number where it is large."""
+        from matplotlib.colors import LinearSegmentedColormap
+
         assert self.shares is not None
         shares, names = self._columns(self.shares[: self._n_shown])
         _finish(ax, "Share of each variable" if len(shares) else "", frame="")
         ax.set(xticks=[], yticks=[])
         if not len(shares):
             return
-        ax.pcolormesh(shares, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1)
+        colors = choose_colors(ax.figure)
+        shades = LinearSegmentedColormap.from_list("shares", [colors.paper, colors.less])
+        look = {"cmap": shades, "vmin": 0.0, "vmax": 1.0}
+        ax.pcolormesh(shares, edgecolors=colors.paper, linewidth=1, **look)
         ax.set_ylim(len(shares), 0)
         for (row, column), share in np.ndenumerate(shares):
             if share >= 0.1:
                 written = number(float(100 * share), ".0f")
-                color = "white" if share > 0.55 else INK
+                color = colors.paper if share > 0.8 else colors.ink
                 place = {"ha": "center", "va": "center", "fontsize": NOTE_SIZE - 1.5}
                 ax.text(column + 0.5, row + 0.5, written, color=color, **place)
-        upright = max(map(len, names)) > 3
+        upright = max(map(len, names)) > SHORT_NAME
         ax.set_xticks(
             np.arange(len(names)) + 0.5,
             names,
             fontsize=NOTE_SIZE,
-            color=INK,
+            color=colors.ink,
             rotation=90 if upright else 0,
             parse_math=False,
         )
-        ax.set_xlabel("percent, from 10 on", fontsize=NOTE_SIZE, color=NOTE)
+        write_labels(ax, xlabel="percent, from 10 on")
 
     def _columns(self, shares: FloatArray) -> tuple[FloatArray, list[str]]:
         """Return the variables with the largest shares, in their order, and the rest as one."""
@@ -333,13 +350,14 @@ def variable_shares(basis: PolynomialBasis, points: FloatArray) -> FloatArray:
 
 
 def _finish(ax: Any, title: str, *, frame: str) -> None:
-    ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK)
-    ax.tick_params(which="both", length=0, labelsize=NOTE_SIZE, labelcolor=INK)
+    colors = choose_colors(ax.figure)
+    ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=colors.ink)
+    ax.tick_params(which="both", length=0, labelsize=NOTE_SIZE, labelcolor=colors.ink)
     ax.tick_params(axis="x", labelsize=TEXT_SIZE - 1)
     ax.spines[:].set_visible(False)
     if frame:
         ax.spines[frame].set_visible(True)
-        ax.spines[frame].set_color(NEUTRAL)
+        ax.spines[frame].set_color(colors.neutral)
 
 
 # --- SpectrumDisplay: the extents of all directions of each degree, and where vanishing ends ------
@@ -443,6 +461,7 @@ class SpectrumDisplay:
         if ax is None:
             ax = new_axes(1, (LEGEND + DEGREE_WIDTH * len(self.trace), WIDE_SIDE))
         self.ax_, self.figure_ = ax, ax.figure
+        colors = choose_colors(ax.figure)
         ax.set_yscale("log")
         ax.set_ylim(*self._limits())
         names = []
@@ -453,10 +472,10 @@ class SpectrumDisplay:
             names.append(f"degree {step.degree}\n{step.vanishing} of {counted} vanish{infinite}")
         ax.set_xlim(-0.5, len(self.trace) - 0.5)
         ax.set_xticks(range(len(self.trace)), names)
-        ax.tick_params(axis="x", length=0, labelsize=TEXT_SIZE, labelcolor=INK)
-        ax.tick_params(axis="y", which="both", labelsize=NOTE_SIZE, colors=NOTE)
-        ax.set_ylabel("extent: root mean square on X", fontsize=NOTE_SIZE, color=NOTE)
-        ax.set_title("Spectrum by degree", loc="left", fontsize=TITLE_SIZE, color=INK)
+        ax.tick_params(axis="x", length=0, labelsize=TEXT_SIZE, labelcolor=colors.ink)
+        ax.tick_params(axis="y", which="both", labelsize=NOTE_SIZE, colors=colors.note)
+        write_labels(ax, ylabel="extent: root mean square on X")
+        ax.set_title("Spectrum by degree", loc="left", fontsize=TITLE_SIZE, color=colors.ink)
         draw_two_spines(ax)
         write_legend(ax, self._entries())
         return self
@@ -479,29 +498,29 @@ class SpectrumDisplay:
             across = np.array([float(place)])
         size = float(np.clip(260 / max(len(extents), 1), 5, 26))
         vanishing, rest = slice(0, step.vanishing), slice(step.vanishing, None)
-        marks = {"s": size, "linewidths": 1.0}
-        ax.scatter(across[rest], extents[rest], facecolors="none", edgecolors=NOTE, **marks)
-        ax.scatter(across[vanishing], extents[vanishing], color=LESS, **marks)
+        marks, colors = {"s": size, "linewidths": 1.0}, choose_colors(ax.figure)
+        ax.scatter(across[rest], extents[rest], facecolors="none", edgecolors=colors.note, **marks)
+        ax.scatter(across[vanishing], extents[vanishing], color=colors.less, **marks)
         if self.elsewhere is not None:
             heights = np.clip(self.elsewhere[place], LOWEST_DRAWN, None)
-            ax.scatter(across[vanishing], heights, marker="_", color=MORE, s=size * 2.5)
+            ax.scatter(across[vanishing], heights, marker="_", color=colors.more, s=size * 2.5)
         if step.tol > 0:
             ends = place - 0.46, place + 0.46
-            ax.plot(ends, [step.tol] * 2, color=INK, linewidth=1.2, linestyle=(0, (5, 2.5)))
+            ax.plot(ends, [step.tol] * 2, color=colors.ink, linewidth=1.2, linestyle=(0, (5, 2.5)))
         if place:
-            ax.axvline(place - 0.5, color=NEUTRAL, linewidth=0.6)
+            ax.axvline(place - 0.5, color=colors.neutral, linewidth=0.6)
 
     def _entries(self) -> list[Any]:
         """Name the marks."""
         tols = {step.tol for step in self.trace}
         written = f"tolerance {number(tols.pop(), '.3g')}" if len(tols) == 1 else "tolerance"
-        mark = partial(legend_entry, linestyle="")
+        mark, colors = partial(legend_entry, linestyle=""), choose_colors(self.figure_)
         entries = [
-            mark("nonvanishing", marker="o", color=NOTE, markerfacecolor="none"),
-            mark("vanishing", marker="o", color=LESS),
+            mark("nonvanishing", marker="o", color=colors.note, markerfacecolor="none"),
+            mark("vanishing", marker="o", color=colors.less),
         ]
         if self.elsewhere is not None:
             other = "vanishing, on\nother points"
-            entries.append(mark(other, marker="_", color=MORE, markeredgewidth=2))
+            entries.append(mark(other, marker="_", color=colors.more, markeredgewidth=2))
         stroke = (0, (3, 1.5)) if any(step.tol > 0 for step in self.trace) else ""
-        return [*entries, legend_entry(written, color=INK, linewidth=1.2, linestyle=stroke)]
+        return [*entries, legend_entry(written, color=colors.ink, linewidth=1.2, linestyle=stroke)]

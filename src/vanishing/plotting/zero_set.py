@@ -18,22 +18,20 @@ from vanishing.polynomials.basis import PolynomialBasis
 from vanishing.polynomials.monomials import variable_names
 from vanishing.style import (
     FAINT,
-    INK,
     LABELS,
     LEGEND,
-    LESS,
-    MORE,
     NEUTRAL,
-    NOTE,
     NOTE_SIZE,
     SERIES,
     STROKES,
     WIDE_SIDE,
+    choose_colors,
     draw_two_spines,
     legend_entry,
     new_axes,
     pyplot,
     same_units,
+    write_labels,
     write_legend,
 )
 
@@ -53,12 +51,12 @@ def draw_contours(
     axes = [np.linspace(low, high, resolution or PLANE_GRID) for low, high in limits]
     grid = np.stack(np.meshgrid(*axes), axis=-1)
     values = basis.evaluate(grid.reshape(-1, 2)).reshape(*grid.shape[:2], -1)
+    colors = choose_colors(ax.figure)
     if sign_regions:
         size = np.abs(values[..., 0]).max() or 1.0
         # The colours of less and more, as in the other displays.
-        ax.contourf(
-            *axes, values[..., 0], levels=[-size, 0, size], colors=[LESS, MORE], alpha=FAINT
-        )
+        tints = [colors.less, colors.more]
+        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=tints, alpha=FAINT)
     found = []
     for which in range(values.shape[-1]):
         surface = values[..., which]
@@ -68,7 +66,7 @@ def draw_contours(
                 *axes,
                 surface,
                 levels=[0.0],
-                colors=[SERIES[which % len(SERIES)]],
+                colors=[colors.series[which % len(SERIES)]],
                 linewidths=1.8,
                 linestyles=[STROKES[which % len(STROKES)]],
                 zorder=3,
@@ -167,6 +165,7 @@ def draw_surfaces(
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     grid, _ = _grid(limits, resolution)
+    series = choose_colors(ax.figure).series
     elevation, azimuth = np.radians([ax.elev, ax.azim])
     flat = np.cos(elevation)
     viewer = np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
@@ -176,7 +175,7 @@ def draw_surfaces(
         found.append(len(triangles) > 0)
         if not found[-1]:
             continue
-        color = np.array(to_rgb(SERIES[which % len(SERIES)]))
+        color = np.array(to_rgb(series[which % len(SERIES)]))
         faces = _lit(triangles / np.ptp(limits, axis=1), color, viewer)
         colors = np.hstack([faces, np.full((len(faces), 1), opacity)])
         ax.add_collection3d(Poly3DCollection(triangles, facecolors=colors, linewidths=0, zorder=1))
@@ -249,7 +248,7 @@ def finish_space(ax: Any, limits: Any) -> None:
         ax.set_box_aspect(np.ptp(limits, axis=1))
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-        axis.line.set_color(NEUTRAL)
+        axis.line.set_color(choose_colors(ax.figure).neutral)
         axis.set_major_locator(MaxNLocator(5))
 
 
@@ -340,12 +339,9 @@ class ZeroSetDisplay:
         *,
         contrast: Any = None,
         polynomials: Any = None,
-        kind: Kind = "auto",
-        sign_regions: bool = False,
         limits: Any = None,
-        resolution: int | None = None,
         feature_names: Any = None,
-        ax: Any = None,
+        **look: Any,
     ) -> Self:
         """Draw the zero sets of an ideal.
 
@@ -359,19 +355,12 @@ class ZeroSetDisplay:
         polynomials : int or sequence of int, optional
             Which of the vanishing polynomials to draw, in the order of ``transform``'s columns. By
             default those that are no combinations of others, six at most.
-        kind : {"auto", "surfaces", "curve", "both"}, default="auto"
-            In space: the surface of each polynomial, the curve on which all are zero together, or
-            both. "auto" draws one polynomial as a surface, two as both, and more as a curve.
-        sign_regions : bool, default=False
-            In the plane, for one polynomial: whether to tint where it is positive and negative.
         limits : sequence of pairs of float, optional
             Lower and upper end of every axis; by default the range of the points and some room.
-        resolution : int, optional
-            Points of the grid along each axis: by default 400 in the plane and 44 in space.
         feature_names : sequence of str, optional
             By default the column names of the fit, or x0, x1, ...
-        ax : matplotlib Axes or None, default=None
-            Where to draw, with ``projection="3d"`` for three features; None makes a figure.
+        **look
+            ``kind``, ``sign_regions``, ``resolution`` and ``ax``, as :meth:`plot` takes them.
 
         Returns
         -------
@@ -392,7 +381,7 @@ class ZeroSetDisplay:
             contrast=other,
             feature_names=get_feature_names(fitted, feature_names),
         )
-        return display.plot(kind=kind, sign_regions=sign_regions, resolution=resolution, ax=ax)
+        return display.plot(**look)
 
     def plot(
         self,
@@ -473,20 +462,23 @@ class ZeroSetDisplay:
         # Surfaces, points and curves are drawn over each other in this order. matplotlib's own
         # would hide points on the near side of a surface.
         size = WIDE_SIDE + LEGEND, TALL_SIDE
-        with rc_context({"grid.color": "#E4E4E4", "grid.linewidth": 0.6}):
+        with rc_context({"grid.color": f"{NEUTRAL}60", "grid.linewidth": 0.6}):
             return new_axes(1, size, projection="3d", computed_zorder=False)
 
     def _draw_points(self) -> None:
+        colors = choose_colors(self.figure_)
         look = {"linewidths": 0.0, "s": 10 if self._in_space else 15}
         if self.contrast is not None:
-            self.ax_.scatter(*self.contrast.T, color=MORE, marker="^", alpha=0.45, zorder=2, **look)
+            marks = {"color": colors.more, "marker": "^", "alpha": 0.45, "zorder": 2}
+            self.ax_.scatter(*self.contrast.T, **marks, **look)
         if self.X is not None:
-            self.ax_.scatter(*self.X.T, color=LESS, alpha=0.7, zorder=2.1, **look)
+            self.ax_.scatter(*self.X.T, color=colors.less, alpha=0.7, zorder=2.1, **look)
 
     def _draw_space(self, kind: Kind, resolution: int | None) -> list[Any]:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
         ax, limits, count = self.ax_, self.limits, self.basis.count()
+        ink = choose_colors(ax.figure).ink
         if kind == "auto":
             kind = "surfaces" if count == 1 else "both" if count == 2 else "curve"
         entries = []
@@ -497,18 +489,17 @@ class ZeroSetDisplay:
         if kind != "surfaces":
             segments = common_zeros(self.basis, limits, resolution)
             if len(segments):
-                ax.add_collection3d(
-                    Line3DCollection(segments, colors=[INK], linewidths=1.5, zorder=3)
-                )
+                curve = Line3DCollection(segments, colors=[ink], linewidths=1.5, zorder=3)
+                ax.add_collection3d(curve)
             name = f"zero set of {count} equations"
             name += "" if len(segments) else ":\nnot in the picture"
-            entries.append(legend_entry(name, color=INK, linewidth=1.5))
+            entries.append(legend_entry(name, color=ink, linewidth=1.5))
         finish_space(ax, limits)
         return entries
 
     def _entries(self, found: list[bool], *, sign_regions: bool = False) -> list[Any]:
         """Name the polynomials."""
-        entries = []
+        entries, colors = [], choose_colors(self.figure_)
         described = zip(found, self.basis.degrees(), self.basis.extents, strict=True)
         for i, (is_seen, degree, extent) in enumerate(described):
             name = f"g = 0, degree {degree}, extent {number(extent, '.2g')}"
@@ -516,27 +507,25 @@ class ZeroSetDisplay:
             look: dict[str, Any] = {"linestyle": STROKES[i % len(STROKES)], "linewidth": 1.8}
             if self._in_space:
                 look = {"marker": "s", "linestyle": "", "alpha": 0.7}
-            entries.append(legend_entry(name, color=SERIES[i % len(SERIES)], **look))
+            entries.append(legend_entry(name, color=colors.series[i % len(SERIES)], **look))
         if sign_regions:
             look = {"marker": "s", "linestyle": "", "alpha": 0.3, "markersize": 8}
-            entries.append(legend_entry("g > 0", color=MORE, **look))
-            entries.append(legend_entry("g < 0", color=LESS, **look))
+            entries.append(legend_entry("g > 0", color=colors.more, **look))
+            entries.append(legend_entry("g < 0", color=colors.less, **look))
         return entries
 
     def _write(self, entries: list[Any]) -> None:
         """Write names of axes and, beside them, of what is drawn."""
         look = {"linestyle": "", "markersize": 4}
-        first = []
+        first, colors = [], choose_colors(self.figure_)
         if self.X is not None:
-            first.append(legend_entry("X", color=LESS, marker="o", **look))
+            first.append(legend_entry("X", color=colors.less, marker="o", **look))
         if self.contrast is not None:
-            first.append(legend_entry("contrast", color=MORE, marker="^", **look))
+            first.append(legend_entry("contrast", color=colors.more, marker="^", **look))
         names = self.feature_names or variable_names(self.basis.n_features)
         for axis, name in zip("xyz", names, strict=False):
-            getattr(self.ax_, f"set_{axis}label")(
-                shorten_name(str(name)), fontsize=NOTE_SIZE, color=INK, parse_math=False
-            )
-        self.ax_.tick_params(labelsize=NOTE_SIZE, colors=NOTE)
+            write_labels(self.ax_, **{f"{axis}label": shorten_name(str(name))})
+        self.ax_.tick_params(labelsize=NOTE_SIZE, colors=colors.note)
         write_legend(self.ax_, [*first, *entries])
 
 
