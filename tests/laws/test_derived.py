@@ -114,6 +114,18 @@ def test_balances_by_account():
         laws.check(frame.drop(columns="account"))
 
 
+def test_one_of_the_accounts_starts_at_zero():
+    """The balances of the others were said to be wrong in their first rows."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"account": np.repeat(["Main", "Savings", "Card"], [18, 12, 10])})
+    frame["amount"] = np.round(rng.normal(0, 300, 40), 2)
+    opening = frame.account.map({"Main": 1000, "Savings": 500, "Card": 0})
+    frame["balance"] = (opening + frame.groupby("account").amount.cumsum()).round(2)
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["balance = previous balance by account + amount"]
+    assert not len(laws.check(frame))
+
+
 def test_a_column_may_be_called_as_a_derived_one_is():
     amounts = np.random.default_rng(0).integers(1, 1000, 60).astype(float)
     balance = amounts.cumsum()
@@ -196,6 +208,17 @@ def test_functions_of_two_columns(text, compute):
     fixes = {fix.column: fix.fix for fix in (*found.fixes, *found.alternatives)}
     assert found.row == 5
     assert fixes["m"] == pytest.approx(right)
+
+
+def test_a_sum_that_does_not_become_negative():
+    """It came out as equalities with the zeros in part of the rows."""
+    a, b = np.round(np.random.default_rng(0).normal(0, 100, (2, 40)), 2)
+    frame = pd.DataFrame({"a": a, "b": b, "m": np.maximum(np.round(a + b, 2), 0.0)})
+    frame.loc[4, "m"] += 5
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["m = max(a + b, 0)"]
+    assert [found.row for found in laws.check(frame)] == [4]
+    assert Rules.from_laws(laws).check(frame).sentences() == laws.check(frame).sentences()
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,16 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import plain_symbol
 from vanishing.levels import ROUNDING, SAME
 
-#: Functions of two columns, by the way in which they are written.
-FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "max({}, {})": np.maximum,
-    "min({}, {})": np.minimum,
-    "|{} - {}|": lambda a, b: np.abs(a - b),
-    "max({} - {}, 0)": lambda a, b: np.maximum(a - b, 0.0),
-    "max({1} - {0}, 0)": lambda a, b: np.maximum(b - a, 0.0),
+Sides = tuple[FloatArray, FloatArray]
+#: Functions of two columns, by the way in which they are written: the larger or the smaller one of
+#: two sides.
+FUNCTIONS: Mapping[str, tuple[np.ufunc, Callable[[FloatArray, FloatArray], Sides]]] = {
+    "max({}, {})": (np.maximum, lambda a, b: (a, b)),
+    "min({}, {})": (np.minimum, lambda a, b: (a, b)),
+    "|{} - {}|": (np.maximum, lambda a, b: (a - b, b - a)),
+    "max({} - {}, 0)": (np.maximum, lambda a, b: (a - b, 0.0 * a)),
+    "max({1} - {0}, 0)": (np.maximum, lambda a, b: (b - a, 0.0 * a)),
+    "max({} + {}, 0)": (np.maximum, lambda a, b: (a + b, 0.0 * a)),
 }
 #: Functions of one column divided by a number: floor(a/7) complete packs, ceil(a/7) packs needed.
 STEPS = ("floor", "ceil")
@@ -33,6 +36,12 @@ ROWS = ("previous {}", "next {}")
 CYCLE = "cycle"
 #: A column, and the part of its dates that counts, "" for all of a cell.
 Key = tuple[str, str]
+
+
+def compute_function(function: str, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return a function of two columns."""
+    choose, divide = FUNCTIONS[function]
+    return np.asarray(choose(*divide(first, second)))
 
 
 def write_step(name: str, divisor: float) -> str:
@@ -55,6 +64,13 @@ def compute_step(name: str, divisor: float, cells: FloatArray) -> FloatArray:
     slack = ROUNDING * np.abs(quotients)
     whole = np.floor(quotients + slack) if name == "floor" else np.ceil(quotients - slack)
     return np.asarray(whole)
+
+
+def find_after(before: IntArray) -> IntArray:
+    """Return the row after each row, -1 where there is none."""
+    after = np.full(len(before), -1, dtype=np.intp)
+    after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    return after
 
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -175,7 +191,7 @@ class DerivedColumn:
         if step is not None:
             return compute_step(*step, *cells)
         if not self.is_of_other_row:
-            return np.asarray(FUNCTIONS[self.function](*cells))
+            return compute_function(self.function, *cells)
         before = self.find_rows(keys)
         outside = 0.0 if self.starts_at_zero else np.nan
         return np.where(before >= 0, cells[0][before], outside)
@@ -199,16 +215,13 @@ class DerivedColumn:
         if not others:
             return []  # any of the numbers between two steps
         (other,) = others
-        tried = (value, other + value, other - value)
-        cells = [(each, other) if place == 0 else (other, each) for each in tried]
-        function = FUNCTIONS[self.function]
-        size = abs(value) + abs(other)
-        found = [float(function(*np.array(each)[:, None])[0]) for each in cells]
-        return [
-            each
-            for each, back in zip(tried, found, strict=True)
-            if abs(back - value) <= SAME * size
-        ]
+        tried = np.array([value, other + value, other - value, value - other])
+        beside = np.full(len(tried), other)
+        back = compute_function(
+            self.function, *((tried, beside) if place == 0 else (beside, tried))
+        )
+        is_right = np.abs(back - value) <= SAME * (abs(value) + abs(other))
+        return list(tried[is_right].tolist())
 
 
 class Keys:

@@ -147,6 +147,7 @@ _SHAPES: Mapping[str, Callable[[Expression, Expression], Expression]] = {
     "|{} - {}|": lambda a, b: Function("abs", (_difference(a, b),)),
     "max({} - {}, 0)": lambda a, b: Function("max", (_difference(a, b), Number(0.0))),
     "max({1} - {0}, 0)": lambda a, b: Function("max", (_difference(b, a), Number(0.0))),
+    "max({} + {}, 0)": lambda a, b: Function("max", (Sum((a, b)), Number(0.0))),
 }
 assert _SHAPES.keys() == FUNCTIONS.keys()
 
