@@ -293,3 +293,12 @@ def test_the_first_rows_of_chains_are_not_said_to_keep_the_law():
     (outside,) = checked.outside
     assert outside.rows == tuple(first)
     assert "is not checked in 3 rows that have no previous row by account" in checked.coverage()
+
+
+def test_a_blank_balance_at_the_end_of_a_year_does_not_divide_the_chain():
+    """By year, it said as much, but not of the first row of each year."""
+    frame = statement(500).assign(day=pd.date_range("2023-06-01", periods=500).strftime("%Y-%m-%d"))
+    new_year = int(np.flatnonzero(frame.day == "2024-01-01")[0])
+    frame.loc[new_year - 1, "balance"] = np.nan
+    frame = frame[::-1].reset_index(drop=True)
+    assert texts(frame) == ["balance = next balance + credit - debit"]

@@ -9,6 +9,7 @@ the groups and of the order costs bits, too.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -185,7 +186,9 @@ class Deriver:
         """Yield the best law of each column that rows before tell, or rows after."""
         variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
         flows = _Flows(self.values[self.probe], self.varying)
-        n_tried = len(variants) * len(self.varying)
+        # The number of columns that tell the group, which ones, and the column of the row before.
+        n_variants = Counter(len(each.by) for each, _ in variants)
+        costs = {n: 1 + n + math.log2(k * len(self.varying)) for n, k in n_variants.items()}
         for target in self.varying:
             ranked: list[tuple[int, int, int, DerivedColumn, Flow]] = []
             for variant, before in variants:
@@ -203,7 +206,9 @@ class Deriver:
                 likely = [each[3:] for each in ranked if each[3].function == way][:MOST_CHAINS]
                 # Changes that are blank in the first year of each account are of accounts.
                 yield from _find_best(
-                    self._judge_chain(target, replace(column, starts_at_zero=starts), flow, n_tried)
+                    self._judge_chain(
+                        target, replace(column, starts_at_zero=starts), flow, costs[len(column.by)]
+                    )
                     for column, flow in likely
                     for starts in (False, True)
                 )
@@ -227,7 +232,7 @@ class Deriver:
                 yield source, int(agree[:, source].sum()), ()
 
     def _judge_chain(
-        self, target: int, column: DerivedColumn, flow: Flow, n_tried: int
+        self, target: int, column: DerivedColumn, flow: Flow, cost: float
     ) -> Found | None:
         """Return the law of a target and another row if it pays for itself."""
         cells = column.compute(self.columns, self.keys)
@@ -259,7 +264,7 @@ class Deriver:
         evidence = self._judge(target, cells, flow, stays & (before >= 0))
         if evidence is None:
             return None
-        bits = evidence.bits - math.log2(n_tried)
+        bits = evidence.bits - cost
         return Found(bits, target, column, cells, flow, blanks) if bits > ENOUGH_BITS else None
 
     def _judge(
