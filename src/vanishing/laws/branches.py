@@ -57,23 +57,22 @@ class Form:
         terms = [*self.fixed, (self.free, -number)] if number else list(self.fixed)
         return Candidate(tuple(term for term, _ in terms), tuple(value for _, value in terms))
 
-    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f and t in rows, and by how much rounding may change f; NaN for blanks."""
-        values = cells.values[rows]
+    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, ...]:
+        """Return f and t in rows, NaN for blanks, and by how much rounding may change each.
+
+        Whole numbers in t are not rounded.
+        """
+        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
         fixed = Candidate(*zip(*self.fixed, strict=True))
         parts = fixed.evaluate_terms(values)
-        free = Candidate((self.free,), (1.0,))
         off = 16 * ROUNDING * np.abs(parts).sum(axis=1)
         for j in fixed.columns:
             off = off + np.abs(fixed.differentiate(values, j)) * cells.resolution[j] / 2
-        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
-
-    def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
-        """Return by how much rounding may change t in rows; whole numbers are not rounded."""
-        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
-        units = np.where(cells.resolution < 1, cells.resolution, 0.0)
-        slopes = [np.abs(free.differentiate(values, j)) * units[j] for j, _ in self.free]
-        return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
+        slack = np.zeros(len(rows))
+        for j in free.columns:
+            if cells.resolution[j] < 1:
+                slack = slack + np.abs(free.differentiate(values, j)) * cells.resolution[j] / 2
+        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off, slack
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class Branch:
     """One equation of a form, and the rows that it speaks about; None if any row may keep it."""
 
     number: float
-    candidate: Candidate
     bits: float
     rounded: tuple[int, ...]
     condition: Condition | None
@@ -175,8 +173,9 @@ def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
     """Say whether an equation is a product of branches: it holds wherever several of them do."""
     values = np.random.default_rng(0).permuted(cells.values, axis=0)
     n_kept = 0
-    for branch in {each.number: each for each in found.branches}.values():
-        values[:, found.form.target] = predict(branch.candidate, values, found.form.target)
+    for number in {each.number for each in found.branches}:
+        equation = found.form.make(number)
+        values[:, found.form.target] = predict(equation, values, found.form.target)
         terms = candidate.evaluate_terms(values)
         sizes = np.abs(terms).sum(axis=1)
         known = np.isfinite(sizes)
@@ -213,10 +212,10 @@ class _Ratios:
     def __init__(self, form: Form, cells: Cells) -> None:
         complete = cells.present[:, sorted(form.columns)].all(axis=1)
         rows = _find_first(cells, form.columns, complete)
-        top, bottom, off = form.measure(cells, rows)
+        top, bottom, off, slack = form.measure(cells, rows)
         with np.errstate(all="ignore"):
             values = top / bottom
-            errors = (off + np.abs(values) * form.measure_free(cells, rows)) / np.abs(bottom)
+            errors = (off + np.abs(values) * slack) / np.abs(bottom)
             errors += ROUNDING * np.abs(values)
         known = np.flatnonzero(np.isfinite(values) & np.isfinite(errors))
         known = known[np.argsort(values[known])]
@@ -312,17 +311,12 @@ def _judge_form(
     if not numbers:
         return None
     numbers += list(ratios.find_numbers(np.ones(len(ratios.values), dtype=bool), numbers))
-    everything = np.arange(len(cells.values))
-    top, bottom, off = form.measure(cells, everything)
+    top, bottom, off, slack = form.measure(cells, np.arange(len(cells.values)))
     complete = np.isfinite(top) & np.isfinite(bottom)
-    slack = form.measure_free(cells, everything)
+    k = np.array(numbers)
+    tolerance = (off[:, None] + np.abs(k) * slack[:, None]) * (1 + SAME_NUMBER)
     with np.errstate(invalid="ignore"):
-        fits = np.array(
-            [
-                np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + SAME_NUMBER)
-                for k in numbers
-            ]
-        ).T
+        fits = np.abs(top[:, None] - k * bottom[:, None]) <= tolerance
     # Rows that keep several equations are those of the one that most rows keep.
     order = np.argsort(-fits.sum(axis=0), kind="stable")
     numbers, fits = [numbers[b] for b in order], fits[:, order]
@@ -349,7 +343,6 @@ class _Judged:
     gains: FloatArray
     cost: float
     rounded: tuple[int, ...]
-    candidate: Candidate
 
 
 def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
@@ -363,7 +356,7 @@ def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
         return None
     if number and (levels == levels[0]).all(axis=0).any():
         return None  # a column of one value has no part in it
-    return _Judged(gains, cost, (), candidate)
+    return _Judged(gains, cost, ())
 
 
 def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
@@ -371,14 +364,14 @@ def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     candidate = form.make(number)
     if len(candidate.columns) == 1:  # 0, which the column alone tells about
         gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
-        return _Judged(gains, measure_number(1.0), (), candidate)
+        return _Judged(gains, measure_number(1.0), ())
     first = _find_first(cells, candidate.columns, rows)
     evidence = judge(candidate, cells, {}, [form.target], excluded=~rows)
     if evidence is None:
         return None
     cost = float(evidence.gains[first].sum()) - evidence.bits
     gains = np.where(evidence.broken, 0.0, evidence.gains)
-    return _Judged(gains, cost, evidence.rounded, candidate)
+    return _Judged(gains, cost, evidence.rounded)
 
 
 def _find_first(cells: Cells, columns: Collection[int], rows: BoolArray) -> IntArray:
@@ -440,10 +433,7 @@ class _Problem:
         speaking = self.complete & ~np.isin(chosen, zeros)
         if len(kept) < 2 or not self._are_errors(broken, speaking):
             return None, bits
-        branches = tuple(
-            Branch(self.numbers[b], self.judged[b].candidate, bits, self.judged[b].rounded, None)
-            for b in kept
-        )
+        branches = tuple(Branch(self.numbers[b], bits, self.judged[b].rounded, None) for b in kept)
         return Branches(self.form, branches, bits, self._take_gains(chosen)), bits
 
     def _is_slip(self, number: float, others: Sequence[float], rows: BoolArray) -> bool:
@@ -526,7 +516,7 @@ class _Problem:
         _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
         prices = -np.log2(counts[which] / n_values)
         for b in sorted(kept):
-            each, mine = self.judged[b], np.flatnonzero(told == b)
+            mine = np.flatnonzero(told == b)
             parts = [mine]
             if bounds:
                 parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1)
@@ -541,9 +531,8 @@ class _Problem:
                 own = applies & np.isin(division.levels, part)
                 bits = float(self.worth[own, b].sum()) - price
                 bits -= 0.0 if i else self.costs[b]
-                branches.append(
-                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition)
-                )
+                rounded = self.judged[b].rounded
+                branches.append(Branch(self.numbers[b], bits, rounded, condition))
         total = sum(each.bits for each in branches)
         if not bounds:
             total -= float(prices[told < 0].sum())

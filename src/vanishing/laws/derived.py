@@ -14,7 +14,7 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import plain_symbol
-from vanishing.levels import ROUNDING, SAME
+from vanishing.levels import ROUNDING
 
 Sides = tuple[FloatArray, FloatArray]
 #: Functions of two columns, by the way in which they are written: the larger or the smaller one of
@@ -38,12 +38,6 @@ CYCLE = "cycle"
 Key = tuple[str, str]
 
 
-def compute_function(function: str, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return a function of two columns."""
-    choose, divide = FUNCTIONS[function]
-    return np.asarray(choose(*divide(first, second)))
-
-
 def write_step(name: str, divisor: float) -> str:
     """Return a function of one column, such as "floor({}/7)"."""
     return f"{name}({{}}/{divisor:.12g})" if divisor != 1 else f"{name}({{}})"
@@ -56,6 +50,15 @@ def read_step(function: str) -> tuple[str, float] | None:
         return (found[1], float(found[2] or 1)) if found else None
     except ValueError:
         return None
+
+
+def compute_function(function: str, *cells: FloatArray) -> FloatArray:
+    """Return a function of one or two columns."""
+    step = read_step(function)
+    if step is not None:
+        return compute_step(*step, *cells)
+    choose, divide = FUNCTIONS[function]
+    return np.asarray(choose(*divide(*cells)))
 
 
 def compute_step(name: str, divisor: float, cells: FloatArray) -> FloatArray:
@@ -114,23 +117,7 @@ class DerivedColumn:
     @property
     def name(self) -> str:
         """What it is called, such as "previous balance by account"."""
-        return self.describe(*map(plain_symbol, self.sources))
-
-    def describe(self, *sources: str) -> str:
-        """Return what it is called if its sources are called so.
-
-        Parameters
-        ----------
-        *sources : str
-
-        Returns
-        -------
-        str
-        """
-        name = self.function.format(*sources)
-        groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
-        name += f" by {' and '.join(groups)}" if groups else ""
-        return name + (f" in order of {plain_symbol(self.order)}" if self.order else "")
+        return describe(self, *map(plain_symbol, self.sources))
 
     @property
     def is_of_other_row(self) -> bool:
@@ -143,85 +130,13 @@ class DerivedColumn:
         groups = (column for column, _ in self.by)
         return (*self.sources, *groups, *filter(None, [self.order]))
 
-    def find_rows(self, keys: "Keys") -> IntArray:
-        """Return the row before each row, -1 where there is none.
 
-        Parameters
-        ----------
-        keys : Keys
-            What tells the groups and the order of the rows.
-
-        Returns
-        -------
-        int array of shape (n_rows,)
-        """
-        n_rows = keys.n_rows
-        place = keys[self.order, ""] if self.order else np.arange(n_rows)
-        step = 1 if self.function == ROWS[0] else -1
-        codes = [keys[key] for key in self.by]
-        order = np.lexsort((step * np.arange(n_rows), step * place, *codes))
-        known = place >= 0
-        for each in codes:
-            known &= each >= 0
-        order = order[known[order]]
-        first, second = order[:-1], order[1:]
-        same = np.ones(len(first), dtype=bool)
-        for each in codes:
-            same &= each[first] == each[second]
-        before = np.full(n_rows, -1, dtype=np.intp)
-        before[second[same]] = first[same]
-        return before
-
-    def compute(self, columns: Mapping[str, FloatArray], keys: "Keys") -> FloatArray:
-        """Return its cells, NaN where one is missing.
-
-        Parameters
-        ----------
-        columns : mapping of str to array of shape (n_rows,)
-            The columns of the table.
-        keys : Keys
-            What tells the groups and the order of the rows.
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        cells = [columns[name] for name in self.sources]
-        step = read_step(self.function)
-        if step is not None:
-            return compute_step(*step, *cells)
-        if not self.is_of_other_row:
-            return compute_function(self.function, *cells)
-        before = self.find_rows(keys)
-        outside = 0.0 if self.starts_at_zero else np.nan
-        return np.where(before >= 0, cells[0][before], outside)
-
-    def invert(self, place: int, others: Sequence[float], value: float) -> list[float]:
-        """Return cells of a source for which a function of the row has a value.
-
-        Parameters
-        ----------
-        place : int
-            Which of the sources.
-        others : sequence of float
-            The cells of the other sources.
-        value : float
-
-        Returns
-        -------
-        list of float
-            Empty if they are not determined.
-        """
-        if not others:
-            return []  # any of the numbers between two steps
-        (other,) = others
-        tried = np.array([value, other + value, other - value, value - other])
-        beside = np.full(len(tried), other)
-        back = compute_function(
-            self.function, *((tried, beside) if place == 0 else (beside, tried))
-        )
-        is_right = np.abs(back - value) <= SAME * (abs(value) + abs(other))
-        return list(tried[is_right].tolist())
+def describe(column: DerivedColumn, *sources: str) -> str:
+    """Return what a derived column is called if its sources are called so."""
+    name = column.function.format(*sources)
+    groups = [f"{part} of " * bool(part) + plain_symbol(key) for key, part in column.by]
+    name += f" by {' and '.join(groups)}" if groups else ""
+    return name + (f" in order of {plain_symbol(column.order)}" if column.order else "")
 
 
 class Keys:
@@ -242,6 +157,31 @@ class Keys:
         """Return those of some rows."""
         labels = {name: np.asarray(each)[rows] for name, each in self.labels.items()}
         return Keys(len(rows), labels, {name: each[rows] for name, each in self.columns.items()})
+
+    def compute(self, column: DerivedColumn, columns: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the cells of a derived column, NaN where one is missing."""
+        cells = [columns[name] for name in column.sources]
+        if column.is_of_other_row:
+            before = self.find_rows(column)
+            outside = 0.0 if column.starts_at_zero else np.nan
+            return np.where(before >= 0, cells[0][before], outside)
+        return compute_function(column.function, *cells)
+
+    def find_rows(self, column: DerivedColumn) -> IntArray:
+        """Return the row before each row, -1 where there is none."""
+        place = self[column.order, ""] if column.order else np.arange(self.n_rows)
+        step = 1 if column.function == ROWS[0] else -1
+        codes = [self[key] for key in column.by]
+        order = np.lexsort((step * np.arange(self.n_rows), step * place, *codes))
+        known = np.all([each >= 0 for each in (place, *codes)], axis=0)
+        order = order[known[order]]
+        first, second = order[:-1], order[1:]
+        same = np.all(
+            [np.ones(len(first)), *(each[first] == each[second] for each in codes)], axis=0
+        )
+        before = np.full(self.n_rows, -1, dtype=np.intp)
+        before[second[same]] = first[same]
+        return before
 
     def __getitem__(self, key: Key) -> IntArray:
         """Return the numbers of a key, in the order of its cells; -1 where one is blank."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.check import BrokenRow, Checker, Rows, _find_roots
-from vanishing.laws.derived import DerivedColumn, Keys, find_after
+from vanishing.laws.derived import DerivedColumn, Keys, compute_function, find_after
 from vanishing.laws.law import Law
+from vanishing.levels import SAME
 
 
 class _JoinedRows(Rows):
@@ -31,7 +32,7 @@ class _JoinedRows(Rows):
         self.derived = derived
         self.places = {name: j for j, name in enumerate(names)}
         self.before = {
-            i: each.find_rows(keys) for i, each in enumerate(derived) if each.is_of_other_row
+            i: keys.find_rows(each) for i, each in enumerate(derived) if each.is_of_other_row
         }
         #: The row after each row, for each way in which one may come after, and the columns of
         #: which the row after tells the cells.
@@ -66,8 +67,8 @@ class _JoinedRows(Rows):
         n_columns = self.values.shape[1]
         for i, each in enumerate(self.derived):
             if not each.is_of_other_row:
-                columns = {name: cells[[self.places[name]]] for name in each.sources}
-                cells[n_columns + i] = each.compute(columns, Keys(1, {}, {}))[0]
+                sources = (cells[[self.places[name]]] for name in each.sources)
+                cells[n_columns + i] = compute_function(each.function, *sources)[0]
         return cells
 
     def join(self, row: int) -> FloatArray:
@@ -195,7 +196,24 @@ class _JoinedChecker(Checker):
             others = [float(x[j]) for j in sources if j != cells[0]]
             roots = (root for k in laws for root in _find_roots(self.laws[k], x, place).tolist())
             for root in roots:
-                for value in function.invert(sources.index(cells[0]), others, root):
+                for value in _invert(function, sources.index(cells[0]), others, root):
                     start = x.copy()
                     start[cells] = value
                     yield start
+
+
+def _invert(
+    function: DerivedColumn, place: int, others: Sequence[float], value: float
+) -> list[float]:
+    """Return cells of one of its sources for which a function of the row has a value.
+
+    Those of a step are not determined: any number between two steps is one.
+    """
+    if not others:
+        return []
+    (other,) = others
+    tried = np.array([value, other + value, other - value, value - other])
+    beside = np.full(len(tried), other)
+    cells = (tried, beside) if place == 0 else (beside, tried)
+    off = np.abs(compute_function(function.function, *cells) - value)
+    return list(tried[off <= SAME * (abs(value) + abs(other))].tolist())

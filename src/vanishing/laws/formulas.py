@@ -231,15 +231,7 @@ def check_formulas(
 def locate_cells(table: Table, cells: Sequence[FormulaCell]) -> list[tuple[int, str] | None]:
     """Return the rows, from 0, and the columns of a table that hold cells of its sheet.
 
-    Parameters
-    ----------
-    table : Table
-    cells : sequence of FormulaCell
-
-    Returns
-    -------
-    list of (int, str) or None
-        None for cells that are not numbers of the table.
+    None for cells that are not numbers of the table.
     """
     places = table.places
     if places is None and table.first_line is not None:  # nothing else is on the sheet
@@ -269,19 +261,6 @@ def blame_formulas(laws: Any, check: Check, table: Table, cells: Sequence[Formul
 
     They do if the laws that the row breaks hold with the values of the formulas. Other laws may
     break then: a cell that is computed from a wrong one keeps its law.
-
-    Parameters
-    ----------
-    laws : Laws
-    check : Check
-        What ``laws.check`` found.
-    table : Table
-    cells : sequence of FormulaCell
-        Cells of the sheet of the table.
-
-    Returns
-    -------
-    Check
     """
     broken = {found.row: found for found in check if not (found.is_missing or found.total_of)}
     values = table.values.copy()

@@ -158,7 +158,7 @@ class Deriver:
         columns = dict(zip(self.names, known.T, strict=True))
         for candidate in derivation.candidates:
             (((target, _),), ((place, _),), *terms), signs = candidate.terms, candidate.coefficients
-            before = derivation.columns[place - len(self.names)].compute(columns, self.keys)
+            before = self.keys.compute(derivation.columns[place - len(self.names)], columns)
             flow = Candidate(tuple(terms), signs[2:]).evaluate_terms(self.values).sum(axis=1)
             off = np.abs(known[:, target] - before + flow)
             is_off = off > SAME_NUMBER * (np.abs(known[:, target]) + np.abs(before))
@@ -184,7 +184,7 @@ class Deriver:
 
     def _find_chains(self) -> Iterator[Found]:
         """Yield the best law of each column that rows before tell, or rows after."""
-        variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
+        variants = [(each, self.keys.find_rows(each)) for each in self._list_variants()]
         flows = _Flows(self.values[self.probe], self.varying)
         # The number of columns that tell the group, which ones, and the column of the row before.
         n_variants = Counter(len(each.by) for each, _ in variants)
@@ -235,8 +235,8 @@ class Deriver:
         self, target: int, column: DerivedColumn, flow: Flow, cost: float
     ) -> Found | None:
         """Return the law of a target and another row if it pays for itself."""
-        cells = column.compute(self.columns, self.keys)
-        before = column.find_rows(self.keys)
+        cells = self.keys.compute(column, self.columns)
+        before = self.keys.find_rows(column)
         source = self.names.index(column.sources[0])
         x = self.values[:, target]
         added = Candidate(*(tuple(each) for each in zip(*flow, strict=True))) if flow else None
@@ -381,7 +381,7 @@ class Deriver:
     ) -> Found | None:
         """Return the law of a function if it says more than what is equal to it in many rows."""
         column = DerivedColumn(function, tuple(self.names[j] for j in sources))
-        cells = column.compute(self.columns, self.keys)
+        cells = self.keys.compute(column, self.columns)
         parts = self.values[:, sources].T
         x = self.values[:, target]
         with np.errstate(invalid="ignore"):
