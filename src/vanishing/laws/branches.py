@@ -210,7 +210,7 @@ class _Ratios:
     """The numbers k = f / t of the rows that have them, in order, and how far off each may be."""
 
     def __init__(self, form: Form, cells: Cells) -> None:
-        complete = cells.present[:, sorted(form.columns)].all(axis=1)
+        complete = np.asarray(cells.present[:, sorted(form.columns)].all(axis=1))
         rows = _find_first(cells, form.columns, complete)
         top, bottom, off, slack = form.measure(cells, rows)
         with np.errstate(all="ignore"):

@@ -395,7 +395,7 @@ class Deriver:
             return None
         # Where one side of the function is the same, it says no more than that side does.
         if step is None:
-            sides = FUNCTIONS[function][1](parts[0], parts[1])
+            sides: tuple[FloatArray, ...] = FUNCTIONS[function][1](parts[0], parts[1])
         else:
             quotients = parts[0] / step[1]
             sides = (quotients + np.nanmedian(cells - quotients),)  # linear in most rows
@@ -414,9 +414,13 @@ class _Flows:
         self.terms += [((i, 1), (j, 1)) for i, j in combinations(columns, 2)]
         cells = Candidate(tuple(self.terms), (1.0,) * len(self.terms)).evaluate_terms(values)
         #: The places of the terms, and their signs, of which the first is positive.
-        self.chosen = [((i,), (1.0,)) for i in range(len(self.terms))]
+        self.chosen: list[tuple[tuple[int, ...], tuple[float, ...]]] = [
+            ((i,), (1.0,)) for i in range(len(self.terms))
+        ]
         for n_terms in (2, 3) if len(columns) <= MOST_OF_THREE else (2,):
-            ways = [(1.0, *signs) for signs in product((1.0, -1.0), repeat=n_terms - 1)]
+            ways: list[tuple[float, ...]] = [
+                (1.0, *signs) for signs in product((1.0, -1.0), repeat=n_terms - 1)
+            ]
             self.chosen += product(combinations(range(len(columns)), n_terms), ways)
         self.sums = np.column_stack([cells[:, [*i]] @ signs for i, signs in self.chosen])
         self.used: BoolArray = np.zeros((len(self.chosen), values.shape[1]), dtype=bool)
