@@ -19,14 +19,12 @@ Tables without a law: random walks, independent amounts and whole numbers, and c
 depend on the category, each with two categories, a date and a code. Any law is false.
 """
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.laws.report import describe, share, table, write
-from benchmarks.laws.runs import describe_seconds, make_parser, run_all, run_limited
+from benchmarks.laws.report import count, describe, share, table, write
+from benchmarks.laws.runs import make_parser, run_all, run_limited
 
 from vanishing import discover
 
@@ -161,18 +159,17 @@ def measure(name: str, number: int, seed: int) -> dict[str, Any]:
     spoiled, wrong = spoil(frame, branch, kind, rng)
     laws, status, seconds = run_limited(discover, spoiled)
     row: dict[str, Any] = {"kind": name, "number": number, "rows": len(frame), "status": status}
-    row |= {"rates": kind.rates.tolist(), "seconds": seconds, "planted": len(wrong)}
+    row |= {"rates": kind.rates.tolist(), "seconds": seconds, "not ok": status != "ok"}
     if laws is None:
-        return row | {"laws": [], "found": False, "false": 0, "located": 0, "first": 0}
+        return row | {"laws": [], "found": False, "false": 0, "cells": []}
     row["laws"] = [str(law) for law in laws]
-    row["has_sum"] = kind.has_sum
-    checked = laws.check(spoiled)
-    by_row = {each.row: each for each in checked}
-    named = [by_row[i] for i in wrong if i in by_row]
-    row["located"] = sum(
-        any(fix.column == "tax" for fix in (*each.fixes, *each.alternatives)) for each in named
-    )
-    row["first"] = sum(bool(each.fixes) and each.fixes[0].column == "tax" for each in named)
+    by_row = {each.row: each for each in laws.check(spoiled)}
+    ways = [[fix.column for fix in (*each.fixes, *each.alternatives)] if each else []
+            for each in map(by_row.get, wrong)]  # fmt: skip
+    row["cells"] = [
+        {"kind": name, "located": "tax" in way, "first": way[:1] == ["tax"], "sum": kind.has_sum}
+        for way in ways
+    ]
     fresh, _ = kind.draw(rng, 300)
     row["false"] = int(laws.check(fresh).broken.sum())
     return row | {"found": _are_found(laws, frame, branch, wrong, rng)}
@@ -236,60 +233,30 @@ def main() -> None:
     rows = run_all(measure, calls, options.jobs)
     calls = [(number, options.seed) for number in range(options.null_tables)]
     nulls = run_all(measure_null, calls, options.jobs)
-    report(describe(options.seed), rows, nulls, options.out)
-
-
-def summarize(label: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count what was found in some tables."""
-    count: Callable[[str], int] = lambda key: sum(row[key] for row in rows)  # noqa: E731
-    summed = [row for row in rows if row.get("has_sum")]
-    return {
-        "tables": label,
-        "found": share(count("found"), len(rows)),
-        "nothing false": share(sum(not row["false"] for row in rows), len(rows)),
-        "wrong cells located": share(count("located"), count("planted")),
-        "first, with a sum": share(
-            sum(row["first"] for row in summed), sum(row["planted"] for row in summed)
-        ),
-        "exceptions and over time": sum(row["status"] != "ok" for row in rows),
-        "seconds, median and most": describe_seconds([row["seconds"] for row in rows]),
-    }
-
-
-def report(
-    machine: dict[str, Any],
-    rows: list[dict[str, Any]],
-    nulls: list[dict[str, Any]],
-    folder: Path,
-) -> None:
-    """Write the results: counts, and the tables in which something failed."""
-    groups = {name: [row for row in rows if row["kind"] == name] for name in KINDS}
-    lines = [*(summarize(label, some) for label, some in groups.items()), summarize("all", rows)]
-    n_false = sum(bool(each["laws"]) for each in nulls)
+    tables = count(rows, "kind", KINDS, {
+        "found": "found", "with a false law": "false", "exceptions and over time": "not ok",
+    })  # fmt: skip
+    planted = [cell for row in rows for cell in row["cells"]]
+    columns = {"wrong cells located": "located", "first, with a sum": "first / sum"}
+    located = count(planted, "kind", KINDS, columns)
+    lines = [line | other for line, other in zip(tables, located, strict=True)]
     failures = [
-        {key: row[key] for key in ("kind", "number", "rows", "found", "false")}
-        | {"located": f"{row['located']} of {row['planted']}", "rates": row["rates"]}
-        | {"laws": f"`{'; '.join(row['laws'])[:300]}`"}
+        {key: row[key] for key in ("kind", "number", "rows", "found", "false", "rates", "laws")}
         for row in rows
-        if not row["found"] or row["false"] or row["located"] < row["planted"]
+        if not row["found"] or row["false"] or not all(cell["located"] for cell in row["cells"])
     ]
-    failures += [
-        {"kind": "null", "number": row["number"], "rows": "", "found": "", "false": ""}
-        | {"located": "", "rates": "", "laws": f"`{'; '.join(row['laws'])[:300]}`"}
-        for row in nulls
-        if row["laws"]
+    false = [row for row in nulls if row["laws"]]
+    parts = [
+        table(lines),
+        f"Tables without a law that have one: {share(len(false), len(nulls))}.",
+        "## What failed",
+        table(failures) if failures else "Nothing.",
+        *(["Of those without a law:", table(false)] if false else []),
     ]
-    parts = [table(lines)]
-    seconds = describe_seconds([row["seconds"] for row in nulls])
-    parts.append(
-        f"Tables without a law that have one: {share(n_false, len(nulls))}; seconds, median and "
-        f"most: {seconds}."
-    )
-    parts += ["## What failed", table(failures) if failures else "Nothing."]
-    record = {"machine": machine, "counts": lines, "nulls with a law": n_false}
-    record |= {"failures": failures}
+    record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
     about = (__doc__ or "").split("\n", 2)[2]
-    write("conditions", "Conditional laws", about, record, parts, folder)
+    write("conditions", "Conditional laws", about, record, parts, options.out)
+    print("\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -17,12 +17,11 @@ but for those that repeat the key. In *null* tables, random walks, independent a
 numbers, counts and categories of random frequencies, any rule that a further row breaks is false.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, table, write
 from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
@@ -113,7 +112,7 @@ def measure(kind: str, seed: int, number: int) -> dict[str, Any]:
         "rows": n_rows,
         "rules": found,
         "missed": [each for each in rules if each not in found],
-        "n_rules": len(rules),
+        "expected": rules,
         "false": [str(sound.laws[k]) for each in sound for k in each.laws],
         "error": column,
         "located": row in named,
@@ -164,34 +163,17 @@ def main() -> None:
     rows = run_all(measure, calls, options.jobs)
     nulls = run_all(measure_null, ((options.seed, n) for n in range(options.null_tables)),
                     options.jobs)  # fmt: skip
-    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls}, options.out)
-
-
-def report(record: dict[str, Any], folder: Path) -> None:
-    """Write the results."""
-    lines = []
-    for kind in (*KINDS, "all"):
-        some = [row for row in record["tables"] if kind in (row["kind"], "all")]
-        n_rules = sum(row["n_rules"] for row in some)
-        lines.append(
-            {
-                "tables": kind,
-                "rules found": share(n_rules - sum(len(row["missed"]) for row in some), n_rules),
-                "with a false rule": share(sum(bool(row["false"]) for row in some), len(some)),
-                "located": share(sum(row["located"] for row in some), len(some)),
-                "cell": share(sum(row["cell"] for row in some), len(some)),
-                "with alarms": share(sum(row["alarms"] > 0 for row in some), len(some)),
-            }
-        )
-    nulls = record["nulls"]
-    said = [
-        f"{kind} {share(sum(bool(row['false']) for row in some), len(some))}"
-        for kind in NULLS
-        if (some := [row for row in nulls if row["kind"] == kind])
-    ]
-    n_false = share(sum(bool(row["false"]) for row in nulls), len(nulls))
-    parts = [table(lines), f"Null tables with a false rule: {n_false} ({', '.join(said)})."]
-    write("domains", "What holds in every row", __doc__.partition("\n\n")[2], record, parts, folder)
+    rules = [{"kind": row["kind"], "found": each not in row["missed"]}
+             for row in rows for each in row["expected"]]  # fmt: skip
+    found = count(rules, "kind", KINDS, {"rules found": "found"})
+    errors = count(rows, "kind", KINDS, {
+        "with a false rule": "false", "located": "located", "cell": "cell", "with alarms": "alarms",
+    })  # fmt: skip
+    lines = [line | other for line, other in zip(found, errors, strict=True)]
+    parts = [table(lines), table(count(nulls, "kind", NULLS, {"null, with a false rule": "false"}))]
+    record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
+    about = __doc__.partition("\n\n")[2]
+    write("domains", "What holds in every row", about, record, parts, options.out)
     print("\n\n".join(parts))
 
 

@@ -20,12 +20,11 @@ belong to the keys, and any law is false.
 """
 
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, share, table, write
 from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing.laws import discover_joined
@@ -130,7 +129,9 @@ def measure(kind: str, error: str, seed: int, number: int) -> dict[str, Any]:
         or (kind == "invoices" and {"gross", "tax", "sum of lines.amount"} in got),
         "false": [str(law) for law in all_laws if not set(law.columns) <= known],
         "laws": [str(law) for law in all_laws],
+        "wrong": error != "none",
         "located": bool(keys) and set(keys) <= named,
+        "told": kind == "orders" and error == "amount",
         "line named": line is not None and any(each and each.row == line for each in blamed),
         "alarms": len(named - set(keys)),
         "seconds": round(seconds, 3),
@@ -156,30 +157,15 @@ def main() -> None:
     rows = run_all(measure, calls, options.jobs)
     calls = [(options.seed, number) for number in range(options.null_tables)]
     nulls = run_all(measure_null, calls, options.jobs)
-    report({"machine": describe(options.seed), "tables": rows, "nulls": nulls}, options.out)
-
-
-def report(record: dict[str, Any], folder: Path) -> None:
-    """Write the results."""
-    rows, nulls = record["tables"], record["nulls"]
-    lines = []
-    for kind in (*KINDS, "all"):
-        some = [row for row in rows if kind in (row["kind"], "all")]
-        wrong = [row for row in some if row["error"] != "none"]
-        amounts = [row for row in wrong if row["error"] == "amount" and row["kind"] == "orders"]
-        lines.append(
-            {
-                "pairs": kind,
-                "found": share(sum(row["found"] for row in some), len(some)),
-                "with a false law": share(sum(bool(row["false"]) for row in some), len(some)),
-                "located": share(sum(row["located"] for row in wrong), len(wrong)),
-                "line named": share(sum(row["line named"] for row in amounts), len(amounts)),
-                "with alarms": share(sum(row["alarms"] > 0 for row in some), len(some)),
-            }
-        )
-    false = [row for row in nulls if row["laws"]]
-    parts = [table(lines), f"Unrelated pairs with a law: {share(len(false), len(nulls))}."]
-    write("joined", "Two tables with a key", __doc__.partition("\n\n")[2], record, parts, folder)
+    lines = count(rows, "kind", KINDS, {
+        "found": "found", "with a false law": "false", "located": "located / wrong",
+        "line named": "line named / told", "with alarms": "alarms",
+    })  # fmt: skip
+    n_false = sum(bool(row["laws"]) for row in nulls)
+    parts = [table(lines), f"Unrelated pairs with a law: {share(n_false, len(nulls))}."]
+    record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
+    about = __doc__.partition("\n\n")[2]
+    write("joined", "Two tables with a key", about, record, parts, options.out)
     print("\n\n".join(parts))
 
 

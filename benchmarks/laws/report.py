@@ -1,7 +1,7 @@
 """Results of this folder as Markdown and JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,25 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         cells = (str(value).replace("|", "\\|").replace("\n", " ") for value in row.values())
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def count(
+    rows: Sequence[dict[str, Any]], by: str, kinds: Iterable[str], columns: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return a line for each kind of rows, and one for all.
+
+    ``columns`` are keys of the rows that are counted, and of those that they are counted among:
+    "located / wrong" is the share of the wrong ones that are located.
+    """
+    lines = []
+    for kind in (*kinds, "all"):
+        line: dict[str, Any] = {by: kind}
+        for name, keys in columns.items():
+            key, _, among = keys.partition(" / ")
+            some = [row for row in rows if kind in (row[by], "all") and (not among or row[among])]
+            line[name] = share(sum(bool(row[key]) for row in some), len(some))
+        lines.append(line)
+    return lines
 
 
 def share(part: float, whole: float) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, table, write
 from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
@@ -202,12 +202,12 @@ def _run(kind: str, seed: int) -> dict[str, Any]:
         each.row: {fix.column for fix in (*each.fixes, *each.alternatives)}
         for each in check if not each.is_missing
     }  # fmt: skip
-    located = sum(column in named.get(row, ()) for row, column in cells)
+    planted = [{"kind": kind, "row": row, "column": column, "named": row in named,
+                "located": column in named.get(row, ())} for row, column in cells]  # fmt: skip
     return {
-        "kind": kind, "seed": seed, "rows of it": len(frame), "planted": cells,
+        "kind": kind, "seed": seed, "rows of it": len(frame), "cells": planted,
         "laws": texts, "found": expected in texts,
-        "false": any(text != expected for text in texts), "located": located,
-        "named": sum(row in named for row, _ in cells),
+        "false": any(text != expected for text in texts),
         "alarms": len(set(named) - {row for row, _ in cells}), "seconds": seconds,
     }  # fmt: skip
 
@@ -225,26 +225,14 @@ def main() -> None:
     runs = run_all(_run, ((kind, seed) for kind in KINDS for seed in seeds), options.jobs)
     calls = [([*NULLS][k % len(NULLS)], options.seed + k) for k in range(options.null_tables)]
     nulls = run_all(_run_null, calls, options.jobs)
-    lines = []
-    for kind in KINDS:
-        own = [run for run in runs if run["kind"] == kind]
-        n_cells = sum(len(run["planted"]) for run in own)
-        lines.append({
-            "kind": kind,
-            "law found": share(sum(run["found"] for run in own), len(own)),
-            "another law": share(sum(run["false"] for run in own), len(own)),
-            "wrong rows named": share(sum(run["named"] for run in own), n_cells),
-            "wrong cells located": share(sum(run["located"] for run in own), n_cells),
-            "sound rows named": sum(run["alarms"] for run in own),
-            "median time": f"{np.median([run['seconds'] for run in own]):.2f} s",
-        })  # fmt: skip
-    empty = [
-        {"without a law": kind, "tables with a law": share(
-            sum(bool(run["laws"]) for run in nulls if run["kind"] == kind),
-            sum(run["kind"] == kind for run in nulls),
-        )}
-        for kind in NULLS
-    ]  # fmt: skip
+    planted = [cell for run in runs for cell in run["cells"]]
+    found = count(runs, "kind", KINDS, {
+        "law found": "found", "another law": "false", "with sound rows named": "alarms",
+    })  # fmt: skip
+    columns = {"wrong rows named": "named", "wrong cells located": "located"}
+    located = count(planted, "kind", KINDS, columns)
+    lines = [line | other for line, other in zip(found, located, strict=True)]
+    empty = count(nulls, "kind", NULLS, {"tables with a law": "laws"})
     record = {"machine": describe(options.seed), "runs": runs, "nulls": nulls}
     title, about = "Laws of other rows, and functions of a row", __doc__.partition("\n\n")[2]
     write("rows", title, about, record, [table(lines), table(empty)], options.out)

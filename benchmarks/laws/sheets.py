@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, table, write
 from benchmarks.laws.runs import make_parser, run_all
 from openpyxl import Workbook
 
@@ -235,21 +235,12 @@ def main() -> None:
     rows = run_all(measure, calls, options.jobs)
     calls = [(k, i, options.seed, True) for k in options.kinds for i in range(options.null_tables)]
     nulls = run_all(measure, calls, options.jobs)
-    lines = []
-    for kind in (*options.kinds, "all"):
-        some = [row for row in rows if kind in (row["kind"], "all")]
-        drawn = [row for row in nulls if kind in (row["kind"], "all")]
-        wrong = [row for row in some if row["wrong"]]
-        lines.append(
-            {
-                "sheets": kind,
-                "found": share(sum(row["found"] for row in some), len(some)),
-                "with a false law": share(sum(bool(row["false"]) for row in some), len(some)),
-                "located": share(sum(row["located"] for row in wrong), len(wrong)),
-                "with alarms": share(sum(bool(row["alarms"]) for row in some), len(some)),
-                "random, with a law": share(sum(bool(row["laws"]) for row in drawn), len(drawn)),
-            }
-        )
+    lines = count(rows, "kind", options.kinds, {
+        "found": "found", "with a false law": "false", "located": "located / wrong",
+        "with alarms": "alarms",
+    })  # fmt: skip
+    random = count(nulls, "kind", options.kinds, {"random, with a law": "laws"})
+    lines = [line | other for line, other in zip(lines, random, strict=True)]
     record = {"machine": describe(options.seed), "sheets": rows, "random": nulls}
     about = __doc__.partition("\n\n")[2]
     write("sheets", "Tables on sheets", about, record, [table(lines)], options.out)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, share, table, write
 from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
@@ -84,9 +84,8 @@ def measure(kind: str, labelled: bool, error: str, seed: int, number: int) -> di
     if error == "row":  # its total is as good a place to look
         right += [each.row for each in laws.totals if wrong in each.members]
     return {
-        "kind": kind,
-        "labelled": labelled,
-        "error": error,
+        "table": kind + ", with text" * labelled,
+        **{each: each == error for each in ERRORS},
         "number": number,
         "found": [each.row for each in laws.totals] == totals,
         "located": wrong is not None and any(row in right for row in named),
@@ -132,29 +131,18 @@ def main() -> None:
     rows = run_all(measure, calls, options.jobs)
     calls = [(NULLS[n % len(NULLS)], options.seed, n) for n in range(options.null_tables)]
     nulls = run_all(measure_null, calls, options.jobs)
-    lines = []
-    for kind in KINDS:
-        for labelled in (True, False):
-            some = [row for row in rows if row["kind"] == kind and row["labelled"] == labelled]
-            lines.append({"table": kind, "text": "yes" if labelled else "no"} | summarize(some))
+    columns = {"tables with alarms": "alarms"}
+    for error in ERRORS:
+        columns[f"found, error: {error}"] = f"found / {error}"
+        if error != "none":
+            columns[f"located, error: {error}"] = f"located / {error}"
+    tables = [f"{kind}{with_text}" for kind in KINDS for with_text in (", with text", "")]
+    lines = count(rows, "table", tables, columns)
     false = [row for row in nulls if row["totals"]]
     record = {"machine": describe(options.seed), "tables": rows, "nulls": nulls}
     parts = [table(lines), f"Nulls with a total row: {share(len(false), len(nulls))}."]
     write("totals", "Total rows", __doc__.partition("\n\n")[2], record, parts, options.out)
     print("\n\n".join(parts))
-
-
-def summarize(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """Count what was found in tables of one kind."""
-    line = {}
-    for error in ERRORS:
-        some = [row for row in rows if row["error"] == error]
-        line[f"found, error: {error}"] = share(sum(row["found"] for row in some), len(some))
-        if error != "none":
-            n_located = sum(row["located"] for row in some)
-            line[f"located, error: {error}"] = share(n_located, len(some))
-    line["tables with alarms"] = share(sum(row["alarms"] > 0 for row in rows), len(rows))
-    return line
 
 
 if __name__ == "__main__":

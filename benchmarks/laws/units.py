@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.laws.report import describe, share, table, write
+from benchmarks.laws.report import count, describe, table, write
 from benchmarks.laws.runs import make_parser, run_all
 
 from vanishing import discover
@@ -95,28 +95,13 @@ def main() -> None:
     options = make_parser("Units in headers.", 100, 0, 33).parse_args()
     numbers = range(len(WAYS) * options.tables)
     rows = run_all(measure, ((options.seed, n) for n in numbers), options.jobs)
-    report({"machine": describe(options.seed), "tables": rows}, options.out)
-
-
-def report(record: dict[str, Any], folder: Path) -> None:
-    """Write the results."""
-    lines = []
-    for way in (*WAYS, "all"):
-        some = [row for row in record["tables"] if way in (row["way"], "all")]
-        wrong = [row for row in some if row["error"]]
-        lines.append(
-            {
-                "units": way,
-                "laws found": share(sum(row["found"] for row in some), len(some)),
-                "with a false law": share(sum(bool(row["false"]) for row in some), len(some)),
-                "located": share(sum(row["located"] for row in wrong), len(wrong)),
-                "cell": share(sum(row["cell"] for row in wrong), len(wrong)),
-                "with alarms": share(sum(row["alarms"] > 0 for row in some), len(some)),
-                "dropped": share(sum(row["dropped"] for row in some), len(some)),
-                "units read": share(sum(row["read"] for row in some), len(some)),
-            }
-        )
-    write("units", "Units in headers", __doc__.partition("\n\n")[2], record, [table(lines)], folder)
+    lines = count(rows, "way", WAYS, {
+        "laws found": "found", "with a false law": "false", "located": "located / error",
+        "cell": "cell / error", "with alarms": "alarms", "dropped": "dropped", "units read": "read",
+    })  # fmt: skip
+    record = {"machine": describe(options.seed), "tables": rows}
+    about = __doc__.partition("\n\n")[2]
+    write("units", "Units in headers", about, record, [table(lines)], options.out)
     print(table(lines))
 
 

@@ -66,6 +66,19 @@ def test_a_law_that_changed_at_a_date():
     }
 
 
+def test_months_of_a_single_year_are_told_by_the_date():
+    """The law of the wage in May to October said nothing of the next year."""
+    rng = np.random.default_rng(5)
+    days = pd.date_range("2020-05-01", periods=60, freq="6D")
+    hours = rng.integers(1, 60, 60)
+    pay = hours * np.where(days < "2020-11-01", 22.5, 24.0)
+    frame = pd.DataFrame({"date": days.strftime("%Y-%m-%d"), "hours": hours, "pay": pay})
+    assert {str(law) for law in discover(frame)} == {
+        "pay = 22.5*hours where date <= 2020-10-28",
+        "pay = 24*hours where date >= 2020-11-03",
+    }
+
+
 def test_categories_without_meaning_give_nothing(invoices):
     rng = np.random.default_rng(2)
     shuffled = invoices.assign(tax=np.round(rng.lognormal(3, 1, len(invoices)), 2))

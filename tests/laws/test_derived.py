@@ -114,6 +114,18 @@ def test_balances_by_account():
         laws.check(frame.drop(columns="account"))
 
 
+def test_one_of_the_accounts_starts_at_zero():
+    """The balances of the others were said to be wrong in their first rows."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"account": np.repeat(["Main", "Savings", "Card"], [18, 12, 10])})
+    frame["amount"] = np.round(rng.normal(0, 300, 40), 2)
+    opening = frame.account.map({"Main": 1000, "Savings": 500, "Card": 0})
+    frame["balance"] = (opening + frame.groupby("account").amount.cumsum()).round(2)
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["balance = previous balance by account + amount"]
+    assert not len(laws.check(frame))
+
+
 def test_a_column_may_be_called_as_a_derived_one_is():
     amounts = np.random.default_rng(0).integers(1, 1000, 60).astype(float)
     balance = amounts.cumsum()
@@ -198,6 +210,17 @@ def test_functions_of_two_columns(text, compute):
     assert fixes["m"] == pytest.approx(right)
 
 
+def test_a_sum_that_does_not_become_negative():
+    """It came out as equalities with the zeros in part of the rows."""
+    a, b = np.round(np.random.default_rng(0).normal(0, 100, (2, 40)), 2)
+    frame = pd.DataFrame({"a": a, "b": b, "m": np.maximum(np.round(a + b, 2), 0.0)})
+    frame.loc[4, "m"] += 5
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["m = max(a + b, 0)"]
+    assert [found.row for found in laws.check(frame)] == [4]
+    assert Rules.from_laws(laws).check(frame).sentences() == laws.check(frame).sentences()
+
+
 @pytest.mark.parametrize(
     ("text", "compute"),
     [
@@ -270,3 +293,12 @@ def test_the_first_rows_of_chains_are_not_said_to_keep_the_law():
     (outside,) = checked.outside
     assert outside.rows == tuple(first)
     assert "is not checked in 3 rows that have no previous row by account" in checked.coverage()
+
+
+def test_a_blank_balance_at_the_end_of_a_year_does_not_divide_the_chain():
+    """By year, it said as much, but not of the first row of each year."""
+    frame = statement(500).assign(day=pd.date_range("2023-06-01", periods=500).strftime("%Y-%m-%d"))
+    new_year = int(np.flatnonzero(frame.day == "2024-01-01")[0])
+    frame.loc[new_year - 1, "balance"] = np.nan
+    frame = frame[::-1].reset_index(drop=True)
+    assert texts(frame) == ["balance = next balance + credit - debit"]

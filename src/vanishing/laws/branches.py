@@ -30,7 +30,7 @@ from vanishing.laws.candidate import (
 )
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
-from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
+from vanishing.laws.model import ENOUGH_BITS, Evidence, can_be_errors, judge
 from vanishing.laws.propose import MOST_COMBINATIONS, SOME_ROWS, multiply, tidy
 from vanishing.laws.selection import Selection, Told
 from vanishing.levels import ROUNDING, SAME_NUMBER
@@ -57,23 +57,22 @@ class Form:
         terms = [*self.fixed, (self.free, -number)] if number else list(self.fixed)
         return Candidate(tuple(term for term, _ in terms), tuple(value for _, value in terms))
 
-    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return f and t in rows, and by how much rounding may change f; NaN for blanks."""
-        values = cells.values[rows]
+    def measure(self, cells: Cells, rows: IntArray) -> tuple[FloatArray, ...]:
+        """Return f and t in rows, NaN for blanks, and by how much rounding may change each.
+
+        Whole numbers in t are not rounded.
+        """
+        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
         fixed = Candidate(*zip(*self.fixed, strict=True))
         parts = fixed.evaluate_terms(values)
-        free = Candidate((self.free,), (1.0,))
         off = 16 * ROUNDING * np.abs(parts).sum(axis=1)
         for j in fixed.columns:
             off = off + np.abs(fixed.differentiate(values, j)) * cells.resolution[j] / 2
-        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off
-
-    def measure_free(self, cells: Cells, rows: IntArray) -> FloatArray:
-        """Return by how much rounding may change t in rows; whole numbers are not rounded."""
-        values, free = cells.values[rows], Candidate((self.free,), (1.0,))
-        units = np.where(cells.resolution < 1, cells.resolution, 0.0)
-        slopes = [np.abs(free.differentiate(values, j)) * units[j] for j, _ in self.free]
-        return np.asarray(np.sum([np.zeros(len(rows)), *slopes], axis=0) / 2)
+        slack = np.zeros(len(rows))
+        for j in free.columns:
+            if cells.resolution[j] < 1:
+                slack = slack + np.abs(free.differentiate(values, j)) * cells.resolution[j] / 2
+        return parts.sum(axis=1), free.evaluate_terms(values)[:, 0], off, slack
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class Branch:
     """One equation of a form, and the rows that it speaks about; None if any row may keep it."""
 
     number: float
-    candidate: Candidate
     bits: float
     rounded: tuple[int, ...]
     condition: Condition | None
@@ -175,8 +173,9 @@ def _is_product(candidate: Candidate, found: Branches, cells: Cells) -> bool:
     """Say whether an equation is a product of branches: it holds wherever several of them do."""
     values = np.random.default_rng(0).permuted(cells.values, axis=0)
     n_kept = 0
-    for branch in {each.number: each for each in found.branches}.values():
-        values[:, found.form.target] = predict(branch.candidate, values, found.form.target)
+    for number in {each.number for each in found.branches}:
+        equation = found.form.make(number)
+        values[:, found.form.target] = predict(equation, values, found.form.target)
         terms = candidate.evaluate_terms(values)
         sizes = np.abs(terms).sum(axis=1)
         known = np.isfinite(sizes)
@@ -211,11 +210,12 @@ class _Ratios:
     """The numbers k = f / t of the rows that have them, in order, and how far off each may be."""
 
     def __init__(self, form: Form, cells: Cells) -> None:
-        rows = _find_first(cells, form.columns, np.ones(len(cells.values), dtype=bool))
-        top, bottom, off = form.measure(cells, rows)
+        complete = np.asarray(cells.present[:, sorted(form.columns)].all(axis=1))
+        rows = _find_first(cells, form.columns, complete)
+        top, bottom, off, slack = form.measure(cells, rows)
         with np.errstate(all="ignore"):
             values = top / bottom
-            errors = (off + np.abs(values) * form.measure_free(cells, rows)) / np.abs(bottom)
+            errors = (off + np.abs(values) * slack) / np.abs(bottom)
             errors += ROUNDING * np.abs(values)
         known = np.flatnonzero(np.isfinite(values) & np.isfinite(errors))
         known = known[np.argsort(values[known])]
@@ -311,17 +311,12 @@ def _judge_form(
     if not numbers:
         return None
     numbers += list(ratios.find_numbers(np.ones(len(ratios.values), dtype=bool), numbers))
-    everything = np.arange(len(cells.values))
-    top, bottom, off = form.measure(cells, everything)
+    top, bottom, off, slack = form.measure(cells, np.arange(len(cells.values)))
     complete = np.isfinite(top) & np.isfinite(bottom)
-    slack = form.measure_free(cells, everything)
+    k = np.array(numbers)
+    tolerance = (off[:, None] + np.abs(k) * slack[:, None]) * (1 + SAME_NUMBER)
     with np.errstate(invalid="ignore"):
-        fits = np.array(
-            [
-                np.abs(top - k * bottom) <= (off + abs(k) * slack) * (1 + SAME_NUMBER)
-                for k in numbers
-            ]
-        ).T
+        fits = np.abs(top[:, None] - k * bottom[:, None]) <= tolerance
     # Rows that keep several equations are those of the one that most rows keep.
     order = np.argsort(-fits.sum(axis=0), kind="stable")
     numbers, fits = [numbers[b] for b in order], fits[:, order]
@@ -348,7 +343,6 @@ class _Judged:
     gains: FloatArray
     cost: float
     rounded: tuple[int, ...]
-    candidate: Candidate
 
 
 def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
@@ -362,7 +356,7 @@ def _bound_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
         return None
     if number and (levels == levels[0]).all(axis=0).any():
         return None  # a column of one value has no part in it
-    return _Judged(gains, cost, (), candidate)
+    return _Judged(gains, cost, ())
 
 
 def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _Judged | None:
@@ -370,22 +364,19 @@ def _judge_number(form: Form, number: float, rows: BoolArray, cells: Cells) -> _
     candidate = form.make(number)
     if len(candidate.columns) == 1:  # 0, which the column alone tells about
         gains = np.where(rows, -cells.log_alone[:, form.target], 0.0)
-        return _Judged(gains, measure_number(1.0), (), candidate)
+        return _Judged(gains, measure_number(1.0), ())
     first = _find_first(cells, candidate.columns, rows)
     evidence = judge(candidate, cells, {}, [form.target], excluded=~rows)
     if evidence is None:
         return None
     cost = float(evidence.gains[first].sum()) - evidence.bits
     gains = np.where(evidence.broken, 0.0, evidence.gains)
-    return _Judged(gains, cost, evidence.rounded, candidate)
+    return _Judged(gains, cost, evidence.rounded)
 
 
 def _find_first(cells: Cells, columns: Collection[int], rows: BoolArray) -> IntArray:
-    """Return the first of rows that are alike in some columns."""
-    places, codes = np.flatnonzero(rows), np.zeros(int(rows.sum()), dtype=np.intp)
-    for j in columns:
-        codes = np.unique(codes * len(rows) + cells.levels[places, j] + 1, return_inverse=True)[1]
-    return np.asarray(places[np.unique(codes, return_index=True)[1]])
+    """Return the first of rows that are alike in some columns, which are complete."""
+    return cells.find_different(sorted(columns), np.flatnonzero(rows))[0]
 
 
 @dataclass
@@ -403,9 +394,12 @@ class _Problem:
         # Different rows of the columns count once, as in ``judge``.
         self.rows = _find_first(self.cells, self.form.columns, self.complete)
         self.gains = np.array([each.gains for each in self.judged]).T
-        #: Bits of each row by each equation; a row that does not keep it is broken.
-        self.lost = math.log2(len(self.rows) + 2)
-        self.worth = np.where(self.fits, self.gains, -self.lost)[self.rows]
+        #: Bits of each row by each equation; a row that does not keep it is broken. Rows that
+        #: repeat others are no evidence, but tell in which case they are if nothing else does.
+        weights = np.where(self.complete, SAME_NUMBER, 0.0)
+        weights[self.rows] = 1.0
+        lost = math.log2(len(self.rows) + 2)
+        self.worth = np.where(self.fits, self.gains, -lost) * weights[:, None]
         self.costs = np.array([each.cost for each in self.judged])
 
     def solve(self, divisions: Sequence[Division], *, by_chance: bool) -> Branches | None:
@@ -431,25 +425,27 @@ class _Problem:
         broken = self.complete & (chosen < 0)
         there = chosen[self.rows]
         shares = np.bincount(there + 1, minlength=len(self.numbers) + 1) / len(there)
-        gains = np.where(there >= 0, self.worth[np.arange(len(there)), there], 0.0)
+        gains = np.where(there >= 0, self.worth[self.rows, there], 0.0)
         bits = float((gains + np.log2(shares[there + 1])).sum() - self.costs.sum())
         kept = [b for b in range(len(self.numbers)) if (chosen == b).any()]
         # Zeros tell nothing about how many of the other rows are wrong.
         zeros = [b for b in kept if not self.numbers[b]]
         speaking = self.complete & ~np.isin(chosen, zeros)
-        if len(kept) < 2 or not _are_errors(broken, speaking, len(self.form.columns)):
+        if len(kept) < 2 or not self._are_errors(broken, speaking):
             return None, bits
-        branches = tuple(
-            Branch(self.numbers[b], self.judged[b].candidate, bits, self.judged[b].rounded, None)
-            for b in kept
-        )
+        branches = tuple(Branch(self.numbers[b], bits, self.judged[b].rounded, None) for b in kept)
         return Branches(self.form, branches, bits, self._take_gains(chosen)), bits
 
     def _is_slip(self, number: float, others: Sequence[float], rows: BoolArray) -> bool:
         """Say whether a number is one of others with a shifted decimal point or a lost sign."""
         shifts = [math.log10(abs(number / k)) for k in others if k and number]
         is_shifted = any(abs(each - round(each)) <= SAME_NUMBER for each in shifts)
-        return is_shifted and _are_errors(rows, self.complete, len(self.form.columns))
+        return is_shifted and self._are_errors(rows, self.complete)
+
+    def _are_errors(self, broken: BoolArray, speaking: BoolArray) -> bool:
+        """Say whether broken rows are rather wrong cells, if there are rows that speak."""
+        n_columns = len(self.form.columns)
+        return bool(speaking.any()) and can_be_errors(broken[speaking], n_columns)
 
     def _take_gains(self, chosen: IntArray) -> FloatArray:
         """Return the bits of each row by the equation that is chosen for it, -1 for none."""
@@ -458,11 +454,14 @@ class _Problem:
 
     def _divide_by_values(self, division: Division) -> Branches | None:
         """Let each value of a column tell which equation its rows keep, or that they keep none."""
-        n_values = len(division.values)
-        levels = division.levels[self.rows]
-        sums = np.zeros((n_values, len(self.numbers)))
-        np.add.at(sums, levels[levels >= 0], self.worth[levels >= 0])
-        return self._make(division, self._assign(sums), bounds=False)
+        return self._make(division, self._assign(self._add_up(division)), bounds=False)
+
+    def _add_up(self, division: Division) -> FloatArray:
+        """Return the bits of each value of a column by each equation."""
+        sums = np.zeros((len(division.values), len(self.numbers)))
+        known = division.levels >= 0
+        np.add.at(sums, division.levels[known], self.worth[known])
+        return sums
 
     def _assign(self, sums: FloatArray) -> IntArray:
         """Return the best equation of each value, -1 for none; each of them pays for itself."""
@@ -480,9 +479,8 @@ class _Problem:
     def _divide_by_bounds(self, division: Division) -> Branches | None:
         """Let bounds between values tell it: the cheapest sequence of equations (Viterbi)."""
         n_values, n_numbers = len(division.values), len(self.numbers)
-        levels = division.levels[self.rows]
         sums = np.zeros((n_values, n_numbers + 1))  # the last one for rows without an equation
-        np.add.at(sums[:, :-1], levels[levels >= 0], self.worth[levels >= 0])
+        sums[:, :-1] = self._add_up(division)
         # Each equation after a bound is a claim: one wrong row does not make two of them.
         price = np.full(n_numbers + 1, math.log2(n_values) + math.log2(n_numbers + 1))
         price[:-1] += ENOUGH_BITS
@@ -506,7 +504,7 @@ class _Problem:
         """Return the equations with their conditions, if these divide the rows."""
         for b in sorted(set(told.tolist()) - {-1}):
             mine = self.complete & (division.levels >= 0) & (told[division.levels] == b)
-            if not _are_errors(mine & ~self.fits[:, b], mine, len(self.form.columns)):
+            if not self._are_errors(mine & ~self.fits[:, b], mine):
                 told = np.where(told == b, -1, told)
         kept = set(told.tolist()) - {-1}
         if len(set(told.tolist())) < 2 or not any(self.numbers[b] for b in kept):
@@ -518,7 +516,7 @@ class _Problem:
         _, which, counts = np.unique(told, return_inverse=True, return_counts=True)
         prices = -np.log2(counts[which] / n_values)
         for b in sorted(kept):
-            each, mine = self.judged[b], np.flatnonzero(told == b)
+            mine = np.flatnonzero(told == b)
             parts = [mine]
             if bounds:
                 parts = np.split(mine, np.flatnonzero(np.diff(mine) > 1) + 1)
@@ -531,11 +529,10 @@ class _Problem:
                     price = math.log2(n_values) + math.log2(len(self.numbers) + 1)
                     condition = division.make_bounds(int(part[0]), int(part[-1]))
                 own = applies & np.isin(division.levels, part)
-                bits = float(self.worth[own[self.rows], b].sum()) - price
+                bits = float(self.worth[own, b].sum()) - price
                 bits -= 0.0 if i else self.costs[b]
-                branches.append(
-                    Branch(self.numbers[b], each.candidate, bits, each.rounded, condition)
-                )
+                rounded = self.judged[b].rounded
+                branches.append(Branch(self.numbers[b], bits, rounded, condition))
         total = sum(each.bits for each in branches)
         if not bounds:
             total -= float(prices[told < 0].sum())
@@ -554,12 +551,3 @@ def _trim(part: IntArray, sure: IntArray, n_values: int) -> IntArray:
     first = 0 if part[0] == 0 else told[0]
     last = len(part) - 1 if part[-1] == n_values - 1 else told[-1]
     return part[first : last + 1]
-
-
-def _are_errors(broken: BoolArray, speaking: BoolArray, n_columns: int) -> bool:
-    """Say whether broken rows are rather wrong cells than rows of another kind."""
-    flags = broken[speaking]
-    if not flags.any():
-        return len(flags) > 0
-    n_blocks = int(np.sum(flags[1:] & ~flags[:-1])) + int(flags[0])
-    return are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -153,7 +154,11 @@ def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
         yield from _divide(name, "", cells, write_cells(cells), numbers)
         if numbers is not None and not _are_numbers(cells):
             for part in PARTS_OF_DATES:
-                yield from _divide(name, part, cells, write_cells(cells, part), None)
+                values = write_cells(cells, part)
+                # A month that does not come again says no more than the date does.
+                in_order = [values[i] for i in np.argsort(numbers).tolist() if values[i]]
+                if part == "year" or len(list(groupby(in_order))) > len(set(in_order)):
+                    yield from _divide(name, part, cells, values, None)
 
 
 def _divide(

@@ -14,15 +14,18 @@ import numpy as np
 
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.equations.text import plain_symbol
-from vanishing.levels import ROUNDING, SAME
+from vanishing.levels import ROUNDING
 
-#: Functions of two columns, by the way in which they are written.
-FUNCTIONS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "max({}, {})": np.maximum,
-    "min({}, {})": np.minimum,
-    "|{} - {}|": lambda a, b: np.abs(a - b),
-    "max({} - {}, 0)": lambda a, b: np.maximum(a - b, 0.0),
-    "max({1} - {0}, 0)": lambda a, b: np.maximum(b - a, 0.0),
+Sides = tuple[FloatArray, FloatArray]
+#: Functions of two columns, by the way in which they are written: the larger or the smaller one of
+#: two sides.
+FUNCTIONS: Mapping[str, tuple[np.ufunc, Callable[[FloatArray, FloatArray], Sides]]] = {
+    "max({}, {})": (np.maximum, lambda a, b: (a, b)),
+    "min({}, {})": (np.minimum, lambda a, b: (a, b)),
+    "|{} - {}|": (np.maximum, lambda a, b: (a - b, b - a)),
+    "max({} - {}, 0)": (np.maximum, lambda a, b: (a - b, 0.0 * a)),
+    "max({1} - {0}, 0)": (np.maximum, lambda a, b: (b - a, 0.0 * a)),
+    "max({} + {}, 0)": (np.maximum, lambda a, b: (a + b, 0.0 * a)),
 }
 #: Functions of one column divided by a number: floor(a/7) complete packs, ceil(a/7) packs needed.
 STEPS = ("floor", "ceil")
@@ -49,12 +52,28 @@ def read_step(function: str) -> tuple[str, float] | None:
         return None
 
 
+def compute_function(function: str, *cells: FloatArray) -> FloatArray:
+    """Return a function of one or two columns."""
+    step = read_step(function)
+    if step is not None:
+        return compute_step(*step, *cells)
+    choose, divide = FUNCTIONS[function]
+    return np.asarray(choose(*divide(*cells)))
+
+
 def compute_step(name: str, divisor: float, cells: FloatArray) -> FloatArray:
     """Return the whole numbers below or above a column divided by a number, up to rounding."""
     quotients = cells / divisor
     slack = ROUNDING * np.abs(quotients)
     whole = np.floor(quotients + slack) if name == "floor" else np.ceil(quotients - slack)
     return np.asarray(whole)
+
+
+def find_after(before: IntArray) -> IntArray:
+    """Return the row after each row, -1 where there is none."""
+    after = np.full(len(before), -1, dtype=np.intp)
+    after[before[before >= 0]] = np.flatnonzero(before >= 0)
+    return after
 
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -98,23 +117,7 @@ class DerivedColumn:
     @property
     def name(self) -> str:
         """What it is called, such as "previous balance by account"."""
-        return self.describe(*map(plain_symbol, self.sources))
-
-    def describe(self, *sources: str) -> str:
-        """Return what it is called if its sources are called so.
-
-        Parameters
-        ----------
-        *sources : str
-
-        Returns
-        -------
-        str
-        """
-        name = self.function.format(*sources)
-        groups = [f"{part} of " * bool(part) + plain_symbol(column) for column, part in self.by]
-        name += f" by {' and '.join(groups)}" if groups else ""
-        return name + (f" in order of {plain_symbol(self.order)}" if self.order else "")
+        return describe(self, *map(plain_symbol, self.sources))
 
     @property
     def is_of_other_row(self) -> bool:
@@ -127,88 +130,13 @@ class DerivedColumn:
         groups = (column for column, _ in self.by)
         return (*self.sources, *groups, *filter(None, [self.order]))
 
-    def find_rows(self, keys: "Keys") -> IntArray:
-        """Return the row before each row, -1 where there is none.
 
-        Parameters
-        ----------
-        keys : Keys
-            What tells the groups and the order of the rows.
-
-        Returns
-        -------
-        int array of shape (n_rows,)
-        """
-        n_rows = keys.n_rows
-        place = keys[self.order, ""] if self.order else np.arange(n_rows)
-        step = 1 if self.function == ROWS[0] else -1
-        codes = [keys[key] for key in self.by]
-        order = np.lexsort((step * np.arange(n_rows), step * place, *codes))
-        known = place >= 0
-        for each in codes:
-            known &= each >= 0
-        order = order[known[order]]
-        first, second = order[:-1], order[1:]
-        same = np.ones(len(first), dtype=bool)
-        for each in codes:
-            same &= each[first] == each[second]
-        before = np.full(n_rows, -1, dtype=np.intp)
-        before[second[same]] = first[same]
-        return before
-
-    def compute(self, columns: Mapping[str, FloatArray], keys: "Keys") -> FloatArray:
-        """Return its cells, NaN where one is missing.
-
-        Parameters
-        ----------
-        columns : mapping of str to array of shape (n_rows,)
-            The columns of the table.
-        keys : Keys
-            What tells the groups and the order of the rows.
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        cells = [columns[name] for name in self.sources]
-        step = read_step(self.function)
-        if step is not None:
-            return compute_step(*step, *cells)
-        if not self.is_of_other_row:
-            return np.asarray(FUNCTIONS[self.function](*cells))
-        before = self.find_rows(keys)
-        outside = 0.0 if self.starts_at_zero else np.nan
-        return np.where(before >= 0, cells[0][before], outside)
-
-    def invert(self, place: int, others: Sequence[float], value: float) -> list[float]:
-        """Return cells of a source for which a function of the row has a value.
-
-        Parameters
-        ----------
-        place : int
-            Which of the sources.
-        others : sequence of float
-            The cells of the other sources.
-        value : float
-
-        Returns
-        -------
-        list of float
-            Empty if they are not determined.
-        """
-        if not others:
-            return []  # any of the numbers between two steps
-        (other,) = others
-        tried = (value, other + value, other - value)
-        cells = [(each, other) if place == 0 else (other, each) for each in tried]
-        function = FUNCTIONS[self.function]
-        size = abs(value) + abs(other)
-        found = [float(function(*np.array(each)[:, None])[0]) for each in cells]
-        return [
-            each
-            for each, back in zip(tried, found, strict=True)
-            if abs(back - value) <= SAME * size
-        ]
+def describe(column: DerivedColumn, *sources: str) -> str:
+    """Return what a derived column is called if its sources are called so."""
+    name = column.function.format(*sources)
+    groups = [f"{part} of " * bool(part) + plain_symbol(key) for key, part in column.by]
+    name += f" by {' and '.join(groups)}" if groups else ""
+    return name + (f" in order of {plain_symbol(column.order)}" if column.order else "")
 
 
 class Keys:
@@ -229,6 +157,31 @@ class Keys:
         """Return those of some rows."""
         labels = {name: np.asarray(each)[rows] for name, each in self.labels.items()}
         return Keys(len(rows), labels, {name: each[rows] for name, each in self.columns.items()})
+
+    def compute(self, column: DerivedColumn, columns: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the cells of a derived column, NaN where one is missing."""
+        cells = [columns[name] for name in column.sources]
+        if column.is_of_other_row:
+            before = self.find_rows(column)
+            outside = 0.0 if column.starts_at_zero else np.nan
+            return np.where(before >= 0, cells[0][before], outside)
+        return compute_function(column.function, *cells)
+
+    def find_rows(self, column: DerivedColumn) -> IntArray:
+        """Return the row before each row, -1 where there is none."""
+        place = self[column.order, ""] if column.order else np.arange(self.n_rows)
+        step = 1 if column.function == ROWS[0] else -1
+        codes = [self[key] for key in column.by]
+        order = np.lexsort((step * np.arange(self.n_rows), step * place, *codes))
+        known = np.all([each >= 0 for each in (place, *codes)], axis=0)
+        order = order[known[order]]
+        first, second = order[:-1], order[1:]
+        same = np.all(
+            [np.ones(len(first)), *(each[first] == each[second] for each in codes)], axis=0
+        )
+        before = np.full(self.n_rows, -1, dtype=np.intp)
+        before[second[same]] = first[same]
+        return before
 
     def __getitem__(self, key: Key) -> IntArray:
         """Return the numbers of a key, in the order of its cells; -1 where one is blank."""

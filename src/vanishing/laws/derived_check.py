@@ -13,8 +13,9 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.check import BrokenRow, Checker, Rows, _find_roots
-from vanishing.laws.derived import DerivedColumn, Keys
+from vanishing.laws.derived import DerivedColumn, Keys, compute_function, find_after
 from vanishing.laws.law import Law
+from vanishing.levels import SAME
 
 
 class _JoinedRows(Rows):
@@ -30,29 +31,20 @@ class _JoinedRows(Rows):
         super().__init__(values)
         self.derived = derived
         self.places = {name: j for j, name in enumerate(names)}
-        self.before = [
-            each.find_rows(keys) if each.is_of_other_row else np.empty(0, dtype=np.intp)
-            for each in derived
-        ]
-        #: Which row comes after each row, for each way in which one may.
-        self.after: list[IntArray] = []
-        self.ways: list[list[int]] = []
-        for i, before in enumerate(self.before):
-            if not derived[i].is_of_other_row:
-                continue
-            after = np.full(len(values), -1, dtype=np.intp)
-            after[before[before >= 0]] = np.flatnonzero(before >= 0)
-            for known, way in zip(self.after, self.ways, strict=True):
-                if (known == after).all():
-                    way.append(i)
-                    break
-            else:
-                self.after.append(after)
-                self.ways.append([i])
-        if self.after:
+        self.before = {
+            i: keys.find_rows(each) for i, each in enumerate(derived) if each.is_of_other_row
+        }
+        #: The row after each row, for each way in which one may come after, and the columns of
+        #: which the row after tells the cells.
+        ways: dict[bytes, tuple[IntArray, list[int]]] = {}
+        for i, before in self.before.items():
+            after = find_after(before)
+            ways.setdefault(after.tobytes(), (after, []))[1].append(i)
+        self.ways = list(ways.values())
+        if self.ways:
             # A row that is further from the beginning of its group comes later.
             depth = np.zeros(len(values), dtype=np.intp)
-            before = self.before[self.ways[0][0]]
+            before = self.before[self.ways[0][1][0]]
             order = np.arange(len(values))
             order = order if (before < order).all() else order[::-1]
             for row in order.tolist():
@@ -61,30 +53,32 @@ class _JoinedRows(Rows):
 
     def compute(self, row: int) -> FloatArray:
         """Return a row with its derived cells."""
-        found = np.full(self.values.shape[1] + len(self.derived), np.nan)
-        found[: self.values.shape[1]] = self.values[row]
-        for i, each in enumerate(self.derived):
-            place = self.values.shape[1] + i
-            if each.is_of_other_row:
-                before, source = self.before[i][row], self.places[each.sources[0]]
-                outside = 0.0 if each.starts_at_zero else np.nan
-                found[place] = self.values[before, source] if before >= 0 else outside
-        return self.evaluate(found)
+        cells = np.full(self.values.shape[1] + len(self.derived), np.nan)
+        cells[: self.values.shape[1]] = self.values[row]
+        for i, before in self.before.items():
+            column = self.derived[i]
+            outside = 0.0 if column.starts_at_zero else np.nan
+            cell = self.values[before[row], self.places[column.sources[0]]]
+            cells[self.values.shape[1] + i] = cell if before[row] >= 0 else outside
+        return self.evaluate(cells)
 
     def evaluate(self, cells: FloatArray) -> FloatArray:
         """Compute the functions of a row again."""
         n_columns = self.values.shape[1]
         for i, each in enumerate(self.derived):
             if not each.is_of_other_row:
-                columns = {name: cells[[self.places[name]]] for name in each.sources}
-                cells[n_columns + i] = each.compute(columns, Keys(1, {}, {}))[0]
+                sources = (cells[[self.places[name]]] for name in each.sources)
+                cells[n_columns + i] = compute_function(each.function, *sources)[0]
         return cells
 
     def join(self, row: int) -> FloatArray:
         own = self.compute(row)
         empty = np.full(len(own), np.nan)
         return np.concatenate(
-            [own, *(self.compute(after[row]) if after[row] >= 0 else empty for after in self.after)]
+            [
+                own,
+                *(self.compute(after[row]) if after[row] >= 0 else empty for after, _ in self.ways),
+            ]
         )
 
     def join_all(self) -> FloatArray:
@@ -109,24 +103,22 @@ def join_rows(
     rows = _JoinedRows(values.copy(), derived, keys, checker.names)
     n_columns = len(checker.names)
     n_own = n_columns - len(derived)
-    n_blocks = 1 + len(rows.after)
-    names = tuple(f"{name}{chr(0) * block}" for block in range(n_blocks) for name in checker.names)
+    blocks: list[list[int]] = [[], *(columns for _, columns in rows.ways)]
+    names = tuple(f"{name}{chr(0) * k}" for k in range(len(blocks)) for name in checker.names)
     laws: list[Law] = []
     numbers: list[int] = []
-    for block in range(n_blocks):
+    for block, columns in enumerate(blocks):
         moved = np.arange(n_columns) + block * n_columns
-        for i in rows.ways[block - 1] if block else ():
+        for i in columns:
             # What is the previous cell of the row after is a cell of the row itself.
             moved[n_own + i] = rows.places[derived[i].sources[0]]
-        others = {n_own + i for i in rows.ways[block - 1]} if block else set()
         for k, law in enumerate(checker.laws):
-            if block and others.isdisjoint(np.flatnonzero(law.involved).tolist()):
-                continue
-            laws.append(_move(law, names, moved))
-            numbers.append(k)
+            if not block or law.involved[[n_own + i for i in columns]].any():
+                laws.append(_move(law, names, moved))
+                numbers.append(k)
 
     def repeat(array: Any) -> Any:
-        return None if array is None else np.concatenate([array] * n_blocks, axis=-1)
+        return None if array is None else np.concatenate([array] * len(blocks), axis=-1)
 
     joined = _JoinedChecker(
         laws, repeat(checker.spreads), repeat(checker.ranges), repeat(checker.whole),
@@ -204,7 +196,24 @@ class _JoinedChecker(Checker):
             others = [float(x[j]) for j in sources if j != cells[0]]
             roots = (root for k in laws for root in _find_roots(self.laws[k], x, place).tolist())
             for root in roots:
-                for value in function.invert(sources.index(cells[0]), others, root):
+                for value in _invert(function, sources.index(cells[0]), others, root):
                     start = x.copy()
                     start[cells] = value
                     yield start
+
+
+def _invert(
+    function: DerivedColumn, place: int, others: Sequence[float], value: float
+) -> list[float]:
+    """Return cells of one of its sources for which a function of the row has a value.
+
+    Those of a step are not determined: any number between two steps is one.
+    """
+    if not others:
+        return []
+    (other,) = others
+    tried = np.array([value, other + value, other - value, value - other])
+    beside = np.full(len(tried), other)
+    cells = (tried, beside) if place == 0 else (beside, tried)
+    off = np.abs(compute_function(function.function, *cells) - value)
+    return list(tried[off <= SAME * (abs(value) + abs(other))].tolist())

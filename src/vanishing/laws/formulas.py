@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from vanishing.data.excel_files import choose_sheet
 from vanishing.data.excel_formulas import (
     Call,
@@ -29,7 +31,7 @@ from vanishing.data.whole_tables import Table, read_workbook_formulas
 from vanishing.equations.text import count_decimals
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.check import Check, Fix, locate
-from vanishing.laws.model import EXACT_DIGITS, are_errors
+from vanishing.laws.model import EXACT_DIGITS, can_be_errors
 
 Cell = tuple[int, int]
 #: What is wrong with a cell.
@@ -229,15 +231,7 @@ def check_formulas(
 def locate_cells(table: Table, cells: Sequence[FormulaCell]) -> list[tuple[int, str] | None]:
     """Return the rows, from 0, and the columns of a table that hold cells of its sheet.
 
-    Parameters
-    ----------
-    table : Table
-    cells : sequence of FormulaCell
-
-    Returns
-    -------
-    list of (int, str) or None
-        None for cells that are not numbers of the table.
+    None for cells that are not numbers of the table.
     """
     places = table.places
     if places is None and table.first_line is not None:  # nothing else is on the sheet
@@ -267,19 +261,6 @@ def blame_formulas(laws: Any, check: Check, table: Table, cells: Sequence[Formul
 
     They do if the laws that the row breaks hold with the values of the formulas. Other laws may
     break then: a cell that is computed from a wrong one keeps its law.
-
-    Parameters
-    ----------
-    laws : Laws
-    check : Check
-        What ``laws.check`` found.
-    table : Table
-    cells : sequence of FormulaCell
-        Cells of the sheet of the table.
-
-    Returns
-    -------
-    Check
     """
     broken = {found.row: found for found in check if not (found.is_missing or found.total_of)}
     values = table.values.copy()
@@ -573,7 +554,8 @@ class _Lines:
             added.append(cell)
             cell = self._step(cell, by)
         more = [not self._says(cell, tree) for cell in added]
-        return added if _can_be_errors([*more[::-1], *flags] if by < 0 else [*flags, *more]) else []
+        whole = [*more[::-1], *flags] if by < 0 else [*flags, *more]
+        return added if can_be_errors(np.array(whole)) else []
 
     def _has_number(self, cell: Cell) -> bool:
         return cell in self.trees or isinstance(self.sheet.values.get(cell), float)
@@ -589,41 +571,23 @@ def split_runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
 
     The longest block of exceptions divides a run that has too many.
     """
-    found = []
-    rest = [(0, len(flags))]
+    exceptions = np.array(flags, dtype=bool)
+    found: list[tuple[int, int]] = []
+    rest = [(0, len(exceptions))]
     while rest:
         start, stop = rest.pop()
-        while start < stop and flags[start]:
-            start += 1
-        while start < stop and flags[stop - 1]:
-            stop -= 1
-        if stop - start < 2:
+        sound = start + np.flatnonzero(~exceptions[start:stop])
+        if len(sound) < 2:
             continue
-        if _can_be_errors(flags[start:stop]):
-            found.append((start, stop))
+        first, last = int(sound[0]), int(sound[-1]) + 1
+        if can_be_errors(exceptions[first:last]):
+            found.append((first, last))
             continue
-        blocks = _list_blocks(flags[start:stop])
-        size = max(last - first for first, last in blocks)
-        largest = [block for block in blocks if block[1] - block[0] == size]
-        first, last = largest[len(largest) // 2]
-        rest += [(start, start + first), (start + last, stop)]
+        gaps = np.diff(sound)
+        longest = np.flatnonzero(gaps == gaps.max())
+        k = longest[len(longest) // 2]
+        rest += [(first, int(sound[k]) + 1), (int(sound[k + 1]), last)]
     return sorted(found)
-
-
-def _list_blocks(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return where blocks of True start and stop."""
-    edges = [k for k in range(len(flags) + 1) if _at(flags, k) != _at(flags, k - 1)]
-    return list(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _at(flags: Sequence[bool], k: int) -> bool:
-    return 0 <= k < len(flags) and flags[k]
-
-
-def _can_be_errors(flags: Sequence[bool]) -> bool:
-    if not any(flags):
-        return True
-    return are_errors(sum(flags), len(_list_blocks(flags)), len(flags), 1)
 
 
 def _take_value(value: Any) -> float | str | bool | None:

@@ -136,7 +136,8 @@ class JoinedLaws:
                 f"{printable(key)} occurs {times} in {self.table}: rows {listed}, which are not "
                 "checked"
             )
-        if (n_more := len(often) - MOST_KEYS) > 0:
+        n_more = len(often) - MOST_KEYS
+        if n_more > 0:
             keys = "1 more key occurs" if n_more == 1 else f"{n_more} more keys occur"
             notes.append(f"{keys} more than once in {self.table}")
         if self.without_lines:
@@ -212,26 +213,24 @@ def _join(
         beside = _add_up(other, lines, key, len(table.values))
         columns = {column: table.values[:, j] for j, column in enumerate(table.shown_names)}
         columns.pop(key.name, None)
-        both = {**columns, **beside}
-        if not columns or len(both) < len(columns) + len(beside):
+        if not columns or not columns.keys().isdisjoint(beside):
             continue
-        row_names = np.full(len(table.values), "", dtype=object)
-        places = key.places
-        row_names[list(places.values())] = list(places)
-        values = np.column_stack(list(both.values()))
-        kept = row_names != ""
-        joined = Table(values[kept], tuple(both), row_ids=row_names[kept])
+        named = sorted((row, cell) for cell, row in key.places.items())
+        kept = [row for row, _ in named]
+        values = np.column_stack([*columns.values(), *beside.values()])
+        row_ids = np.array([cell for _, cell in named], dtype=object)
+        joined = Table(values[kept], (*columns, *beside), row_ids=row_ids)
         laws = discover(joined, time_limit=time_limit)
+        stated = (*laws, *laws.domains)
         # Sums are computed: an equation with noise is what products of sums have in common.
         between = [
             k
-            for k, law in enumerate((*laws, *laws.domains))
+            for k, law in enumerate(stated)
             if (law.resolution is not None if isinstance(law, Law) else law.kind == "equal")
             and set(law.columns) & set(beside)
             and set(law.columns) & set(columns)
             and (law.bits or 0.0) > ENOUGH_BITS + math.log2(len(keys))
         ]
-        stated = (*laws, *laws.domains)
         bits = sum(stated[k].bits or 0.0 for k in between)
         if between and (best is None or bits > best[0]):
             best = bits, _check(name, other, lines, key, own_names, joined, laws, between)
@@ -303,10 +302,8 @@ def _check(
         sheet = Table(lines.values, tuple(lines.shown_names))
         own = discover(sheet).check(sheet, row_names=lines.row_names)
         broken = [each for each in own.rows if not each.is_missing]
-        for row in rows:
-            line = _find_line(row, broken, key, other)
-            if line is not None:
-                wrong_lines[str(row.name)] = line
+        found = {str(row.name): _find_line(row, broken, key, other) for row in rows}
+        wrong_lines = {cell: line for cell, line in found.items() if line is not None}
     seen = set(key.cells)
     return JoinedLaws(
         name,

@@ -377,7 +377,7 @@ class Laws(Equations):
 
     def _derive(self, values: FloatArray, keys: Keys) -> FloatArray:
         """Return the columns of the laws with the derived ones."""
-        derived = (each.compute(keys.columns, keys) for each in self.derived)
+        derived = (keys.compute(each, keys.columns) for each in self.derived)
         return np.column_stack([values, *derived])
 
     def _take_columns(self, table: Table, X: Any) -> FloatArray:

@@ -439,6 +439,12 @@ def are_errors(n_broken: int, n_blocks: int, n_rows: int, n_columns: int) -> boo
     return bool(np.logaddexp.reduce(as_errors) > others)
 
 
+def can_be_errors(flags: BoolArray, n_columns: int = 1) -> bool:
+    """Say whether the rows that are flagged, if there are any, are rather wrong cells."""
+    n_blocks = int(flags[:1].sum() + (flags[1:] & ~flags[:-1]).sum())
+    return not n_blocks or are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)
+
+
 def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray]) -> float:
     """Return at least as many bits as ``judge`` finds, at a fraction of its cost."""
     columns = list(candidate.columns)

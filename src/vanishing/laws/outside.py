@@ -14,7 +14,7 @@ from vanishing.arrays.namespace import BoolArray, IntArray
 from vanishing.equations.text import join, printable
 from vanishing.laws.check import BrokenRow, Fix, Outside
 from vanishing.laws.conditions import ConditionCells, write_cells
-from vanishing.laws.derived import DerivedColumn, Keys
+from vanishing.laws.derived import DerivedColumn, Keys, describe
 from vanishing.laws.law import Law
 
 
@@ -39,25 +39,21 @@ def list_outside(
     for family in _list_families(laws):
         where = laws[family[0]].where
         assert where is not None
-        found: dict[str, list[int]] = {}
-        written = where.write(cells[where.column])
-        for row in np.flatnonzero(~spoken[:, family].any(axis=1)).tolist():
-            if written[row]:  # others lack the cell
-                found.setdefault(written[row], []).append(row)
-        if found:
+        written = np.array(where.write(cells[where.column]), dtype=object)
+        rows = np.flatnonzero(~spoken[:, family].any(axis=1) & (written != ""))  # or it is blank
+        if len(rows):
             values = [
-                f"{printable(text)} ({_call(number(np.array(rows)), row_names)})"
-                for text, rows in found.items()
+                f"{printable(text)} ({_call(number(rows[written[rows] == text]), row_names)})"
+                for text in dict.fromkeys(written[rows].tolist())
             ]
-            rows = np.sort(np.concatenate(list(map(np.array, found.values()))))
             reason = f"{where.subject} = {join(values)}"
             yield Outside(tuple(family), number(rows), reason, is_case=True)
     n_columns = len(laws[0].names) - len(derived) if laws else 0
     chains: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, each in enumerate(derived, n_columns):
         if each.is_of_other_row and not each.starts_at_zero:
-            first = number(np.flatnonzero(each.find_rows(keys) < 0))
-            name = f"no {each.describe('row')} ({_call(first, row_names)})"
+            first = number(np.flatnonzero(keys.find_rows(each) < 0))
+            name = f"no {describe(each, 'row')} ({_call(first, row_names)})"
             chain = chains.setdefault((name, first), [])
             chain += [k for k, law in enumerate(laws) if law.involved[place] and k not in chain]
     for (reason, first), numbers in chains.items():

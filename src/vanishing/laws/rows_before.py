@@ -9,7 +9,8 @@ the groups and of the order costs bits, too.
 """
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations, product
@@ -31,11 +32,13 @@ from vanishing.laws.derived import (
     ROWS,
     DerivedColumn,
     Keys,
+    compute_function,
     compute_step,
+    find_after,
     read_step,
     write_step,
 )
-from vanishing.laws.model import ENOUGH_BITS, Evidence, are_errors, judge
+from vanishing.laws.model import ENOUGH_BITS, Evidence, can_be_errors, judge
 from vanishing.laws.propose import MOST, tidy
 from vanishing.laws.selection import MOST_ROWS
 from vanishing.laws.soundness import is_sound
@@ -135,9 +138,11 @@ class Deriver:
         if 2 <= len(self.varying) <= MOST_OF_TWO:
             chains = list(self._find_chains()) if self.in_order else []
             # Time goes one way.
-            ways = [[each for each in chains if each.column.function == way] for way in ROWS]
-            way = max(ways, key=lambda found: sum(each.bits for each in found))
-            for found in (*way, *self._find_functions()):
+            way = max(ROWS, key=lambda way: sum(
+                each.bits for each in chains if each.column.function == way
+            ))  # fmt: skip
+            chains = [each for each in chains if each.column.function == way]
+            for found in (*chains, *self._find_functions()):
                 if found.column.name not in self.names:  # or a column of the table is called so
                     derivation.add(found)
         return derivation
@@ -153,14 +158,13 @@ class Deriver:
         columns = dict(zip(self.names, known.T, strict=True))
         for candidate in derivation.candidates:
             (((target, _),), ((place, _),), *terms), signs = candidate.terms, candidate.coefficients
-            before = derivation.columns[place - len(self.names)].compute(columns, self.keys)
+            before = self.keys.compute(derivation.columns[place - len(self.names)], columns)
+            flow = Candidate(tuple(terms), signs[2:]).evaluate_terms(self.values).sum(axis=1)
+            off = np.abs(known[:, target] - before + flow)
+            is_off = off > SAME_NUMBER * (np.abs(known[:, target]) + np.abs(before))
             for j in {j for term in terms for j, _ in term}:
-                flow = Candidate(tuple(terms), signs[2:]).evaluate_terms(self.values).sum(axis=1)
-                told = blanks[:, j] & np.isfinite(known[:, target] - before)
-                off = np.abs(known[:, target] - before + flow)[told]
-                sizes = (np.abs(known[:, target]) + np.abs(before))[told]
-                n_broken = int((off > SAME_NUMBER * sizes).sum())
-                if len(off) and (not n_broken or are_errors(n_broken, n_broken, len(off), 1)):
+                told = blanks[:, j] & np.isfinite(off)
+                if told.any() and can_be_errors(is_off[told]):
                     found.add(j)
         return found
 
@@ -180,36 +184,34 @@ class Deriver:
 
     def _find_chains(self) -> Iterator[Found]:
         """Yield the best law of each column that rows before tell, or rows after."""
-        variants = [(each, each.find_rows(self.keys)) for each in self._list_variants()]
+        variants = [(each, self.keys.find_rows(each)) for each in self._list_variants()]
         flows = _Flows(self.values[self.probe], self.varying)
-        n_tried = len(variants) * len(self.varying)
+        # The number of columns that tell the group, which ones, and the column of the row before.
+        n_variants = Counter(len(each.by) for each, _ in variants)
+        costs = {n: 1 + n + math.log2(k * len(self.varying)) for n, k in n_variants.items()}
         for target in self.varying:
             ranked: list[tuple[int, int, int, DerivedColumn, Flow]] = []
             for variant, before in variants:
+                groups = {name for name, _ in variant.by}
                 for source, n_agree, flow in self._ask(flows, target, before):
-                    if source != target and variant.function != ROWS[0]:
-                        continue  # x = next y says that y = previous x
-                    column = replace(variant, sources=(self.names[source],))
-                    terms = {self.names[j] for term, _ in flow for j, _ in term}
-                    if not {name for name, _ in variant.by}.isdisjoint(
-                        {*terms, self.names[target], *column.sources}
-                    ):
-                        continue  # groups of amounts that happen to be equal
-                    ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
+                    terms = (j for term, _ in flow for j, _ in term)
+                    used = {self.names[j] for j in (target, source, *terms)}
+                    # x = next y says that y = previous x. Amounts may happen to be equal in groups.
+                    is_news = source == target or variant.function == ROWS[0]
+                    if is_news and groups.isdisjoint(used):
+                        column = replace(variant, sources=(self.names[source],))
+                        ranked.append((-n_agree, len(variant.by), len(flow), column, flow))
             ranked.sort(key=lambda each: each[:3])
             for way in ROWS:
-                likely = [each for each in ranked if each[3].function == way][:MOST_CHAINS]
-                judged = [
-                    found
-                    for *_, column, flow in likely
+                likely = [each[3:] for each in ranked if each[3].function == way][:MOST_CHAINS]
+                # Changes that are blank in the first year of each account are of accounts.
+                yield from _find_best(
+                    self._judge_chain(
+                        target, replace(column, starts_at_zero=starts), flow, costs[len(column.by)]
+                    )
+                    for column, flow in likely
                     for starts in (False, True)
-                    if (found := self._judge_chain(
-                        target, replace(column, starts_at_zero=starts), flow, n_tried
-                    ))
-                ]  # fmt: skip
-                if judged:
-                    # Changes that are blank in the first year of each account are of accounts.
-                    yield max(judged, key=lambda each: each.bits - each.blanks)
+                )
 
     def _ask(
         self, flows: "_Flows", target: int, before: IntArray
@@ -230,11 +232,11 @@ class Deriver:
                 yield source, int(agree[:, source].sum()), ()
 
     def _judge_chain(
-        self, target: int, column: DerivedColumn, flow: Flow, n_tried: int
+        self, target: int, column: DerivedColumn, flow: Flow, cost: float
     ) -> Found | None:
         """Return the law of a target and another row if it pays for itself."""
-        cells = column.compute(self.columns, self.keys)
-        before = column.find_rows(self.keys)
+        cells = self.keys.compute(column, self.columns)
+        before = self.keys.find_rows(column)
         source = self.names.index(column.sources[0])
         x = self.values[:, target]
         added = Candidate(*(tuple(each) for each in zip(*flow, strict=True))) if flow else None
@@ -244,6 +246,9 @@ class Deriver:
         with np.errstate(invalid="ignore"):
             off = x - cells - flowing
             off[np.abs(off) <= SAME_NUMBER * (np.abs(x) + np.abs(cells))] = 0.0
+            first = off[(before < 0) & np.isfinite(off)] != 0
+            if column.starts_at_zero and not can_be_errors(first):
+                return None
             if added is None:
                 own = np.where(before >= 0, x[before], np.nan)
                 stays = (x == self.values[:, source]) | (x == own)
@@ -255,11 +260,11 @@ class Deriver:
         ways = betaln(n_blank + 1, n_known + 1) + math.log(n_blank + n_known + 1)
         blanks = -float(ways) / math.log(2)
         if source == target:
-            cells = np.where(_follow(off, before, cells), np.nan, cells)
+            cells[_follow(off, find_after(before), cells)] = np.nan
         evidence = self._judge(target, cells, flow, stays & (before >= 0))
         if evidence is None:
             return None
-        bits = evidence.bits - math.log2(n_tried)
+        bits = evidence.bits - cost
         return Found(bits, target, column, cells, flow, blanks) if bits > ENOUGH_BITS else None
 
     def _judge(
@@ -303,37 +308,29 @@ class Deriver:
     def _find_functions(self) -> Iterator[Found]:
         """Yield the best law of each column that is a function of one or two others."""
         first, second = np.array(list(combinations(self.varying, 2)), dtype=np.intp).T
-        asked = self.values[self.probe]
-        n_tried = len(FUNCTIONS) * len(first)
-        found: dict[int, list[tuple[int, int, str]]] = {}
+        a, b = self.values[self.probe][:, first], self.values[self.probe][:, second]
+        sizes = np.abs(a) + np.abs(b)
+        cost = math.log2(len(FUNCTIONS) * len(first))
+        proposed: dict[int, list[tuple[int, int, str]]] = {j: [] for j in self.varying}
         with np.errstate(invalid="ignore"):
-            for function, compute in FUNCTIONS.items():
-                cells = compute(asked[:, first], asked[:, second])
-                sizes = np.abs(asked[:, first]) + np.abs(asked[:, second])
-                for target in self.varying:
-                    x = asked[:, target, None]
-                    pairs = np.flatnonzero((first != target) & (second != target))
-                    near = np.abs(cells[:, pairs] - x) <= SAME_NUMBER * sizes[:, pairs]
-                    known = np.isfinite(cells[:, pairs] + x)
-                    is_news = (x != 0) | (cells[:, pairs] != 0)
+            for function in FUNCTIONS:
+                cells = compute_function(function, a, b)
+                for target, found in proposed.items():
+                    x = self.values[self.probe, target, None]
+                    near = np.abs(cells - x) <= SAME_NUMBER * sizes
+                    is_news = ((x != 0) | (cells != 0)) & np.isfinite(cells + x)
                     n_agree = (near & is_news).sum(axis=0)
-                    kept = np.flatnonzero(2 * n_agree > (known & is_news).sum(axis=0))
-                    found.setdefault(target, []).extend(
-                        (-int(n_agree[k]), int(pairs[k]), function) for k in kept.tolist()
-                    )
-        for target, each in found.items():
+                    is_other = (first != target) & (second != target)
+                    kept = np.flatnonzero(is_other & (2 * n_agree > is_news.sum(axis=0)))
+                    found += [(-int(n_agree[k]), k, function) for k in kept.tolist()]
+        for target, found in proposed.items():
             judged = [
-                law
-                for _, pair, function in sorted(each)[:MOST_CHAINS]
-                if (law := self._judge_function(
-                    target, function, (int(first[pair]), int(second[pair])), math.log2(n_tried)
-                ))
-            ]  # fmt: skip
-            judged += self._find_steps(target, math.log2(n_tried))
-            if judged:
-                yield max(judged, key=lambda law: law.bits)
+                self._judge_function(target, function, (int(first[k]), int(second[k])), cost)
+                for _, k, function in sorted(found)[:MOST_CHAINS]
+            ]
+            yield from _find_best([*judged, *self._find_steps(target, cost)])
 
-    def _find_steps(self, target: int, cost: float) -> Iterator[Found]:
+    def _find_steps(self, target: int, cost: float) -> Iterator[Found | None]:
         """Yield laws of a column that holds the whole numbers below or above a part of another.
 
         Each row of y = floor(x / k) says that x / (y + 1) < k <= x / y.
@@ -377,16 +374,14 @@ class Deriver:
                     n_known = np.isfinite(cells + y[:, 0]).sum()
                     if source != target and 2 * (cells == y[:, 0]).sum() > n_known:
                         length = cost + measure_number(divisor)
-                        found = self._judge_function(target, function, (source,), length)
-                        if found is not None:
-                            yield found
+                        yield self._judge_function(target, function, (source,), length)
 
     def _judge_function(
         self, target: int, function: str, sources: tuple[int, ...], cost: float
     ) -> Found | None:
         """Return the law of a function if it says more than what is equal to it in many rows."""
         column = DerivedColumn(function, tuple(self.names[j] for j in sources))
-        cells = column.compute(self.columns, self.keys)
+        cells = self.keys.compute(column, self.columns)
         parts = self.values[:, sources].T
         x = self.values[:, target]
         with np.errstate(invalid="ignore"):
@@ -399,13 +394,11 @@ class Deriver:
         if evidence is None:
             return None
         # Where one side of the function is the same, it says no more than that side does.
-        if step is not None:
-            sides = [parts[0] / step[1]]
-            sides[0] = sides[0] + np.nanmedian(cells - sides[0])  # linear in most rows
-        elif function.format("a", "b") in ("max(a, b)", "min(a, b)"):
-            sides = [*parts]
+        if step is None:
+            sides: tuple[FloatArray, ...] = FUNCTIONS[function][1](parts[0], parts[1])
         else:
-            sides = [parts[0] - parts[1], parts[1] - parts[0]]
+            quotients = parts[0] / step[1]
+            sides = (quotients + np.nanmedian(cells - quotients),)  # linear in most rows
         with np.errstate(invalid="ignore"):
             told = [holds & (np.abs(cells - each) > SAME_NUMBER * np.abs(each)) for each in sides]
         gains = [float(evidence.gains[each[:MOST_ROWS]].sum()) for each in told if holds.any()]
@@ -417,31 +410,22 @@ class _Flows:
     """Signed sums of up to three columns, and products of two, in the rows of a probe."""
 
     def __init__(self, values: FloatArray, columns: list[int]) -> None:
-        n_columns = len(columns)
-        pairs = list(combinations(columns, 2))
         self.terms: list[Term] = [((j, 1),) for j in columns]
-        self.terms += [((i, 1), (j, 1)) for i, j in pairs]
-        factors = np.array([(i, j) for i, j in pairs], dtype=np.intp).reshape(-1, 2).T
-        empty = np.zeros((len(values), 1))
-        cells = np.hstack(
-            [values[:, columns], values[:, factors[0]] * values[:, factors[1]], empty]
-        )
-        none = len(self.terms)
-        chosen = [(i, none, none, 1, 1) for i in range(len(self.terms))]
-        for n_terms in (2, 3) if n_columns <= MOST_OF_THREE else (2,):
-            for places in combinations(range(n_columns), n_terms):
-                for signs in product((1, -1), repeat=n_terms - 1):
-                    padded = (*places, none)[:3]
-                    chosen.append((*padded, *(*signs, 1)[:2]))  # type: ignore[arg-type]
-        self.places = np.array([each[:3] for each in chosen], dtype=np.intp)
-        self.signs = np.array([(1, *each[3:]) for each in chosen], dtype=float)
-        self.sums = np.sum(
-            [cells[:, self.places[:, k]] * self.signs[:, k] for k in range(3)], axis=0
-        )
-        used = np.zeros((none + 1, values.shape[1]), dtype=bool)
-        for i, term in enumerate(self.terms):
-            used[i, [j for j, _ in term]] = True
-        self.used: BoolArray = np.asarray(used[self.places].any(axis=1))
+        self.terms += [((i, 1), (j, 1)) for i, j in combinations(columns, 2)]
+        cells = Candidate(tuple(self.terms), (1.0,) * len(self.terms)).evaluate_terms(values)
+        #: The places of the terms, and their signs, of which the first is positive.
+        self.chosen: list[tuple[tuple[int, ...], tuple[float, ...]]] = [
+            ((i,), (1.0,)) for i in range(len(self.terms))
+        ]
+        for n_terms in (2, 3) if len(columns) <= MOST_OF_THREE else (2,):
+            ways: list[tuple[float, ...]] = [
+                (1.0, *signs) for signs in product((1.0, -1.0), repeat=n_terms - 1)
+            ]
+            self.chosen += product(combinations(range(len(columns)), n_terms), ways)
+        self.sums = np.column_stack([cells[:, [*i]] @ signs for i, signs in self.chosen])
+        self.used: BoolArray = np.zeros((len(self.chosen), values.shape[1]), dtype=bool)
+        for k, (places, _) in enumerate(self.chosen):
+            self.used[k, [j for i in places for j, _ in self.terms[i]]] = True
 
     def match(
         self, x: FloatArray, last: FloatArray, rows: IntArray, target: int
@@ -460,26 +444,28 @@ class _Flows:
                 kept = free[2 * agree >= len(first)]
                 sums = sign * self.sums[np.ix_(rows, kept)]
                 near = np.abs(change[:, None] - sums) <= size[:, None]
-                is_news = (change != 0)[:, None] | (sums != 0)
+                is_news = ((change != 0)[:, None] | (sums != 0)) & np.isfinite(
+                    change[:, None] + sums
+                )
                 n_agree = (near & is_news).sum(axis=0)
-                known = np.isfinite(change[:, None] + sums) & is_news
-                for k in np.flatnonzero(2 * n_agree > known.sum(axis=0)).tolist():
-                    yield int(n_agree[k]), self._make_flow(int(kept[k]), sign)
-
-    def _make_flow(self, k: int, sign: float) -> Flow:
-        return tuple(
-            (self.terms[i], sign * each)
-            for i, each in zip(self.places[k].tolist(), self.signs[k].tolist(), strict=True)
-            if i < len(self.terms)
-        )
+                for k in np.flatnonzero(2 * n_agree > is_news.sum(axis=0)).tolist():
+                    places, signs = self.chosen[kept[k]]
+                    flow = (
+                        (self.terms[i], sign * each) for i, each in zip(places, signs, strict=True)
+                    )
+                    yield int(n_agree[k]), tuple(flow)
 
 
-def _follow(off: FloatArray, before: IntArray, cells: FloatArray) -> BoolArray:
+def _find_best(found: Iterable[Found | None]) -> list[Found]:
+    """Return the law that says most beside its blanks, if there is one."""
+    laws = [each for each in found if each is not None]
+    return [max(laws, key=lambda each: each.bits - each.blanks)] if laws else []
+
+
+def _follow(off: FloatArray, after: IntArray, cells: FloatArray) -> BoolArray:
     """Return the rows that are off only because the cell before is wrong: it is off by as much."""
     follows = np.zeros(len(off), dtype=bool)
     tolerance = SAME_NUMBER * np.abs(np.nan_to_num(cells))
-    after = np.full(len(off), -1, dtype=np.intp)
-    after[before[before >= 0]] = np.flatnonzero(before >= 0)
     for row in np.flatnonzero(np.nan_to_num(off) != 0).tolist():
         following = after[row]
         # A row that follows is not a wrong cell itself, whatever the order of the rows.

@@ -177,22 +177,20 @@ def find_wrong_sums(
     totals: Totals, values: FloatArray, names: Sequence[str]
 ) -> list[tuple[TotalRow, int, float]]:
     """Return the cells of total rows that are not the sums: the row, the column, the sum."""
-    wrong = []
-    known = [[list(names).index(name) for name in each.columns] for each in totals.rows]
+    compared = [
+        (each, j, *_compare(totals, each, values, j, name))
+        for each in totals.rows
+        for j, name in enumerate(names)
+        if name in each.columns
+    ]
     # Blanks count as 0 in columns in which some total agrees with that.
-    zeros: set[int] = set()
-    for each, columns in zip(totals.rows, known, strict=True):
-        for j in columns:
-            off, tolerance, n_blank = _compare(totals, each, values, j, names[j])
-            if n_blank and off <= tolerance:
-                zeros.add(j)
-    for each, columns in zip(totals.rows, known, strict=True):
-        for j in columns:
-            off, tolerance, n_blank = _compare(totals, each, values, j, names[j])
-            if off > tolerance and (not n_blank or j in zeros):
-                unit = 10 ** -math.floor(math.log10(totals.resolution[j]) + ROUNDING)
-                total = float(np.nansum(values[each.members, j]))
-                wrong.append((each, j, round(total * unit) / unit))
+    zeros = {j for _, j, off, tolerance, n_blank in compared if n_blank and off <= tolerance}
+    wrong = []
+    for each, j, off, tolerance, n_blank in compared:
+        if off > tolerance and (not n_blank or j in zeros):
+            unit = 10 ** -math.floor(math.log10(totals.resolution[j]) + ROUNDING)
+            total = float(np.nansum(values[each.members, j]))
+            wrong.append((each, j, round(total * unit) / unit))
     return wrong
 
 
@@ -220,16 +218,17 @@ def check_totals(
     kept = np.setdiff1d(np.arange(len(table.values)), sums)
     found = check(kept)
     rows = [replace(each, row=int(kept[each.row])) for each in found.rows]
-    wrong = [
-        _WrongSum(total, _make_fix(total, totals, table, j, expected))
-        for total, j, expected in find_wrong_sums(totals, table.values, table.shown_names)
-    ]
-    wrong = [each for each in wrong if not _blame_member(each, rows)]
+    wrong: list[_WrongSum] = []
+    for total, j, expected in find_wrong_sums(totals, table.values, table.shown_names):
+        value, decimals = float(table.values[total.row, j]), count_decimals(totals.resolution[j])
+        each = _WrongSum(total, Fix(table.shown_names[j], value, expected, 0.0, 1.0, decimals))
+        if not _blame_member(each, rows):
+            wrong.append(each)
     for total in totals.rows:
-        fixes = tuple(each.fix for each in wrong if each.total is total)
-        if fixes:
-            is_fixed = not any(_is_confirmed(each, wrong, totals) for each in wrong
-                               if each.total is total)  # fmt: skip
+        own = [each for each in wrong if each.total is total]
+        if own:
+            fixes = tuple(each.fix for each in own)
+            is_fixed = not any(_is_confirmed(each, wrong, totals) for each in own)
             rows.append(
                 BrokenRow(
                     total.row, row_names[total.row], (), fixes if is_fixed else (),
@@ -237,7 +236,7 @@ def check_totals(
                 )
             )  # fmt: skip
     rows.sort(key=lambda each: each.row)
-    unchecked = tuple(int(kept[i]) for i in found.unchecked)
+    unchecked = tuple(kept[list(found.unchecked)].tolist())
     return replace(
         found, rows=rows, n_rows=len(table.values), unchecked=unchecked, n_totals=len(sums)
     )
@@ -248,12 +247,6 @@ class _WrongSum(NamedTuple):
 
     total: TotalRow
     fix: Fix
-
-
-def _make_fix(total: TotalRow, totals: Totals, table: Table, column: int, expected: float) -> Fix:
-    decimals = count_decimals(totals.resolution[column])
-    value = float(table.values[total.row, column])
-    return Fix(table.shown_names[column], value, expected, 0.0, 1.0, decimals)
 
 
 def _blame_member(wrong: _WrongSum, rows: list[BrokenRow]) -> bool:
@@ -370,15 +363,15 @@ class _Search:
                 return None
             worth = self._limit_worth(summed, n_wrong, [each.row for each in rows])
         assert summed is not None
-        if np.isnan(self.values[[each.row for each in rows]][:, summed]).all(axis=1).any():
+        places = [each.row for each in rows]
+        if np.isnan(self.values[places][:, summed]).all(axis=1).any():
             return None  # a total is a number
         n_right, n_wrong = ((sign * right[:, summed] > 0).sum() for sign in (1, -1))
         likelihoods = n_wrong * np.log2(RATES_OF_ERRORS) + n_right * np.log2(1 - RATES_OF_ERRORS)
         gains = gains - np.where(right < 0, np.log2(RATES_OF_ERRORS[-1]), 0.0)
         bits = float(gains[:, summed].sum() + likelihoods.max())
-        bits -= float(np.isfinite(self.values[[each.row for each in rows]]).any(axis=0).sum())
-        bits -= sum(each.cost for each in rows)
-        bits += self._measure_places(forced, [each.row for each in rows])
+        bits -= float(np.isfinite(self.values[places]).any(axis=0).sum())
+        bits += self._measure_places(forced, places) - sum(each.cost for each in rows)
         return bits, rows, summed | self._find_wrong_columns(rows, summed, right)
 
     def _find_wrong_columns(

@@ -189,7 +189,7 @@ def _round_half_up(values: Any, digits: int) -> Any:
 def _compute_previous(node: Previous, columns: Columns) -> Cells:
     row = ROWS[0] if node.step == 1 else ROWS[1]
     column = DerivedColumn(row, (node.column,), node.by, node.order, node.starts_at_zero)
-    before = column.find_rows(columns.keys)
+    before = columns.keys.find_rows(column)
     cells = columns.get(node.column)
     if node.starts_at_zero and _is_text(cells):
         raise RuleError(f"{node} holds texts, which do not start at 0")

@@ -141,6 +141,7 @@ _SHAPES: Mapping[str, Callable[[Expression, Expression], Expression]] = {
     "|{} - {}|": lambda a, b: _absolute(_difference(a, b)),
     "max({} - {}, 0)": lambda a, b: Call("max", (_difference(a, b), Number(0.0))),
     "max({1} - {0}, 0)": lambda a, b: Call("max", (_difference(b, a), Number(0.0))),
+    "max({} + {}, 0)": lambda a, b: Call("max", (make_sum((a, b)), Number(0.0))),
 }
 assert _SHAPES.keys() == FUNCTIONS.keys()
 
