@@ -839,3 +839,16 @@ def test_a_zero_under_a_logarithm_is_broken_without_a_warning():
     laws = discover(X)
     X[3, 0] = 0.0
     assert [each.row for each in laws.check(X)] == [3]
+
+
+def test_the_error_of_a_fix_counts_the_rounding_of_its_cell_once():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 9, (2, 200)).round(2)
+    X = np.column_stack([a, b, (a * b).round(2)])
+    laws = discover(X, ["a", "b", "c"])
+    X[5, 2] += 3
+    (found,) = laws.check(X)
+    errors = {fix.column: fix.error for fix in (*found.fixes, *found.alternatives)}
+    assert errors["c"] == pytest.approx(0.01 / np.sqrt(12))
+    # The right product is within half a unit of the one of the factors.
+    assert errors["a"] == pytest.approx(0.01 / np.sqrt(12) / b[5])

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.check import BrokenRow, Checker, Rows, _find_roots
+from vanishing.laws.check import BrokenRow
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.law import Law
+from vanishing.laws.wrong_cells import Checker, Rows, find_roots
 
 
 class _JoinedRows(Rows):
@@ -192,17 +193,15 @@ class _JoinedChecker(Checker):
     def find_error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
         return 0.0 if self._find_functions([j]) else super().find_error(x, j, laws)
 
-    def _list_starts(
-        self, x: FloatArray, cells: list[int], laws: list[int]
-    ) -> Iterator[FloatArray]:
+    def list_starts(self, x: FloatArray, cells: list[int], laws: list[int]) -> Iterator[FloatArray]:
         functions = self._find_functions(cells)
         if functions and len(cells) > 1:
             return
-        yield from super()._list_starts(x, cells, laws)
+        yield from super().list_starts(x, cells, laws)
         for place, function in functions:
             sources = [self.rows.places[name] for name in function.sources]
             others = [float(x[j]) for j in sources if j != cells[0]]
-            roots = (root for k in laws for root in _find_roots(self.laws[k], x, place).tolist())
+            roots = (root for k in laws for root in find_roots(self.laws[k], x, place).tolist())
             for root in roots:
                 for value in function.invert(sources.index(cells[0]), others, root):
                     start = x.copy()

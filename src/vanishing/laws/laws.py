@@ -21,15 +21,7 @@ from vanishing.equations.text import join, last_digits, printable
 from vanishing.laws.branches import Branches, find_branches
 from vanishing.laws.candidate import Candidate, Term, find_complete
 from vanishing.laws.cells import Cells
-from vanishing.laws.check import (
-    Check,
-    Checker,
-    add_broken,
-    choose_threshold,
-    locate,
-    rule_out,
-    tolerate,
-)
+from vanishing.laws.check import Check, add_broken, locate, rule_out
 from vanishing.laws.conditions import ConditionCells
 from vanishing.laws.derived import DerivedColumn, Keys
 from vanishing.laws.derived_check import join_rows
@@ -46,6 +38,7 @@ from vanishing.laws.selection import Selection, find_zeros, select_laws
 from vanishing.laws.soundness import TELLING_CORRELATION, measure_dependence
 from vanishing.laws.table import frame_like, read_labels, refuse_sizes, take_table, whole_columns
 from vanishing.laws.totals import TotalRow, Totals, check_totals, find_totals
+from vanishing.laws.wrong_cells import Checker, choose_threshold, tolerate
 from vanishing.levels import OUTLYING, ROUNDING, SAME, SAME_NUMBER
 
 #: Rows below which nothing is a law: four points lie on some short curve.
@@ -550,7 +543,12 @@ class Laws(Equations):
         places = range(len(self.equations))[:MOST_LAWS] if which is None else which
         with np.errstate(all="ignore"):
             panels = [
-                Panel.of(self.equations[k], values, checker.find_limits(k, values), spoken[:, k])
+                Panel.of(
+                    self.equations[k],
+                    values,
+                    checker.threshold * checker.find_scales(k, values),
+                    spoken[:, k],
+                )
                 for k in places
             ]
         is_part = which is None and len(self.equations) > MOST_LAWS

@@ -11,8 +11,8 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import shorten_name, significant
-from vanishing.laws.check import LEAST
 from vanishing.laws.law import Law
+from vanishing.laws.wrong_cells import LEAST
 from vanishing.style import (
     LINE_SPACING,
     NOTE_SIZE,

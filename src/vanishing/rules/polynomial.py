@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vanishing.laws.check import LEAST
 from vanishing.laws.derived import (
     FUNCTIONS,
     ROWS,
@@ -21,6 +20,7 @@ from vanishing.laws.derived import (
 )
 from vanishing.laws.law import Law
 from vanishing.laws.search import MOST_TERMS
+from vanishing.laws.wrong_cells import LEAST
 from vanishing.levels import SAME_NUMBER
 from vanishing.rules.expression import (
     MOST_LEVELS,

@@ -10,7 +10,7 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
-from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, choose_threshold, rule_out
+from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.conditions import write_cells
 from vanishing.laws.domains import Domain
@@ -19,6 +19,7 @@ from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_n
 from vanishing.laws.reasons import RuleCells, add_reasons
 from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
+from vanishing.laws.wrong_cells import choose_threshold
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     AcrossRows,
