@@ -155,7 +155,7 @@ class BrokenRow:
             for way in self.every_way[bool(self.fixes) :]
         ]
 
-    def describe(self, laws: str) -> str:
+    def write_sentence(self, laws: str) -> str:
         """Say in one sentence what is wrong with the row, or missing, by laws as they are named."""
         where = f"row {printable(str(self.name))}"
         if self.total_of:
@@ -448,7 +448,7 @@ class Check:
         -------
         list of str
         """
-        return [found.describe(self._write_laws(found.laws, numbered)) for found in self.rows]
+        return [found.write_sentence(self._write_laws(found.laws, numbered)) for found in self.rows]
 
     def name_laws(self, found: BrokenRow) -> str:
         """Return the laws of a row in one line, or what it is the total of."""

@@ -6,7 +6,7 @@ balance is found where it stands, and not in the row after it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def join_rows(
         for k, law in enumerate(checker.laws):
             if block and others.isdisjoint(np.flatnonzero(law.involved).tolist()):
                 continue
-            laws.append(_move(law, names, moved))
+            laws.append(law.move(names, moved, n_derived=0, target=None))
             numbers.append(k)
 
     def repeat(array: Any) -> Any:
@@ -135,23 +135,6 @@ def join_rows(
         repeat(checker.proportional), checker.threshold, numbers, len(checker.laws), rows=rows,
     )  # fmt: skip
     return joined, rows
-
-
-def _move(law: Law, names: tuple[str, ...], places: IntArray) -> Law:
-    """Return a law of a longer row in which its columns stand at some places."""
-
-    def spread(array: Any) -> Any:
-        if array is None:
-            return None
-        wide = np.zeros((*array.shape[:-1], len(names)), dtype=array.dtype)
-        for j, place in enumerate(places.tolist()):
-            wide[..., place] = np.maximum(wide[..., place], array[..., j])
-        return wide
-
-    return replace(
-        law, names=names, exponents=spread(law.exponents), resolution=spread(law.resolution),
-        logs=spread(law.logs), n_derived=0, target=None,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import shorten_name, significant
 from vanishing.laws.law import Law
 from vanishing.laws.wrong_cells import LEAST
-from vanishing.style import (
-    LINE_SPACING,
-    NOTE_SIZE,
-    PAD,
-    TEXT_SIZE,
-    choose_colors,
-    draw_two_spines,
-)
+from vanishing.style import LINE_SPACING, NOTE_SIZE, PAD, TEXT_SIZE, choose_colors, draw_two_spines
 
 #: Laws that are drawn at most, points of each, points of the edge of a band, and broken rows that
 #: are named: more of any of these nobody tells apart.

@@ -81,16 +81,18 @@ class Model:
         return self.laws[0].names
 
     def find_noise(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
-        """Return the noise of cells that counts for a law; some columns may have none."""
+        """Return the noise of cells that counts for a law; some columns may have none.
+
+        All cells of a law without noise are rounded, also one that is restored.
+        """
         law = self.laws[k]
-        if law.resolution is not None:  # what is restored is rounded, too
-            given = np.maximum(law.resolution, self.coarser) / np.sqrt(12)
-        elif self.noise is not None:
-            given = np.hypot(self.noise, self.units / np.sqrt(12))
-        else:
-            scales = np.where(self.proportional, np.abs(X), self.spreads)
-            given = np.hypot(law.extent * scales, self.units / np.sqrt(12))
-        noise: FloatArray = np.array(np.broadcast_to(given, X.shape))
+        if law.resolution is not None:
+            units = np.maximum(law.resolution, self.coarser)
+            return np.broadcast_to(units / np.sqrt(12), X.shape)
+        given: FloatArray = law.extent * np.where(self.proportional, np.abs(X), self.spreads)
+        if self.noise is not None:
+            given = self.noise
+        noise = np.asarray(np.hypot(np.broadcast_to(given, X.shape), self.units / np.sqrt(12)))
         noise[..., list(without)] = 0.0
         return noise
 
@@ -110,18 +112,19 @@ class Model:
         values = np.array([each.sum(axis=1) for each in terms])
         return values, slopes, np.hypot(deviations, LEAST)
 
-    def find_scales(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
-        """Return the residual of a law that counts as one standard deviation, in each row.
-
-        With more than ``threshold`` times as much, the row is broken.
-        """
+    def find_tolerance(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
+        """Return how far a row may be off a law: a row that is further off is broken."""
         if self.laws[k].resolution is not None:
-            return tolerate(self.laws[k], X, self.coarser) / self.threshold
-        return np.asarray(self.measure([k], X, without)[2][0])
+            return tolerate(self.laws[k], X, self.coarser)
+        return np.asarray(self.threshold * self.measure([k], X, without)[2][0])
 
     def score(self, k: int, X: FloatArray, without: Sequence[int] = ()) -> FloatArray:
-        """Return the residuals of a law in standard deviations, or what counts as these."""
-        return np.asarray(self.laws[k].values(X) / self.find_scales(k, X, without))
+        """Return the residuals of a law in units in which the tolerance is the threshold.
+
+        For a law with noise, these are standard deviations.
+        """
+        off = self.laws[k].values(X) / self.find_tolerance(k, X, without)
+        return np.asarray(self.threshold * off)
 
     def scores(self, X: FloatArray) -> FloatArray:
         """Return the scores of all laws, shape (n_rows, n_laws); 0 where a cell is missing."""
@@ -172,7 +175,10 @@ class Model:
             information = float(np.sum((slopes[:, :, j] / scales) ** 2))
         if information <= 0:
             return np.inf
-        own = min(float(self.find_noise(k, x)[j]) for k in laws if self.laws[k].involved[j])
+        telling = [k for k in laws if self.laws[k].involved[j]]
+        # Laws without noise know already that the cell is rounded.
+        is_known = any(self.laws[k].resolution is not None for k in telling)
+        own = 0.0 if is_known else min(float(self.find_noise(k, x)[j]) for k in telling)
         return float(np.sqrt(1 / information + own**2))
 
     def count_decimals(self, j: int) -> int | None:
@@ -300,7 +306,7 @@ class Checker(Model):
         lacking = self.lack(x[None])[0]
         if lacking[: self.n_laws].any():
             yield from self.fill(x, row, name)
-        found = self.select(~lacking).explain(np.where(np.isnan(x), 0.0, x), row, name)
+        found = self.select(~lacking).find_wrong_cells(np.where(np.isnan(x), 0.0, x), row, name)
         if found is not None:
             yield found
 
@@ -330,7 +336,7 @@ class Checker(Model):
 
     # --- Broken cells -----------------------------------------------------------------------------
 
-    def explain(self, x: FloatArray, row: int, name: Any) -> BrokenRow | None:
+    def find_wrong_cells(self, x: FloatArray, row: int, name: Any) -> BrokenRow | None:
         """Say which laws a row breaks, and which cells would restore them.
 
         One wrong cell is more likely than two, and a law with noise that is a few deviations off
@@ -349,7 +355,9 @@ class Checker(Model):
             tried = (self.restore(x, each, scores) for each in self._list_cells(scores, n_cells))
             restored = restored or [each for each in tried if each is not None]
         if not restored and len(self.laws) > self.n_laws:  # other rows have wrong cells, too
-            return self.select(np.arange(len(self.laws)) < self.n_laws).explain(x, row, name)
+            return self.select(np.arange(len(self.laws)) < self.n_laws).find_wrong_cells(
+                x, row, name
+            )
         if not restored:
             return BrokenRow(row, name, broken, (), score=worst)
         ways = self._rank(restored)

@@ -294,7 +294,7 @@ def _times(number: float, terms: Sequence[Term]) -> Expression:
 
 
 def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> Condition:
-    """Return the condition that an equation holds up to rounding: that of ``laws.check.tolerate``.
+    """Return that an equation holds up to rounding, as ``laws.wrong_cells.tolerate`` says.
 
     ``units`` are the last digits of the letters.
     """

@@ -13,9 +13,10 @@ from vanishing.equations.text import last_digits
 from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.conditions import write_cells
+from vanishing.laws.discovery import describe_columns
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
+from vanishing.laws.laws import Laws, SeenTable, find_table_totals, has_names
 from vanishing.laws.reasons import RuleCells, add_reasons
 from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
@@ -252,7 +253,7 @@ class Rules:
         laws, _ = self._make_laws(table)
         if not len(laws):
             return self
-        units, coarser = laws.read_digits(table)
+        units, coarser = SeenTable(laws, table, is_named=True).read_digits()
         letters = [write_name(name) for name in laws.names]
         letters += [str(write_derived(each)) for each in laws.derived]
         digits = zip(units.tolist(), coarser.tolist(), strict=True)
