@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from tests.laws.test_discover import accounts, kinetic, noisy
 
 from vanishing import discover
-from vanishing.laws.check import Fix
+from vanishing.laws import Fix
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,21 @@ def test_two_broken_cells(account_laws):
     (found,) = account_laws.check(X)
     fixes = {fix.column: fix.fix for fix in found.fixes}
     assert fixes == {"services": X[3, 2] - 400, "goods": X[3, 5] + 77}
+
+
+def test_pairs_of_cells_share_their_probability():
+    parts = np.random.default_rng(0).integers(1, 99, (60, 4)).astype(float)
+    X = np.column_stack([parts, parts[:, :2].sum(axis=1), parts[:, 2:].sum(axis=1)])
+    laws = discover(X)
+    X[3, 4:] += 50, 31
+    (found,) = laws.check(X)
+    pairs = [found.fixes, *found.ways]
+    assert len(pairs) == 9
+    assert all(first.probability == second.probability for first, second in pairs)
+    shares = [first.probability for first, _ in pairs]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] < 0.9
 
 
 def test_whole_numbers_get_whole_fixes():
@@ -839,3 +854,16 @@ def test_a_zero_under_a_logarithm_is_broken_without_a_warning():
     laws = discover(X)
     X[3, 0] = 0.0
     assert [each.row for each in laws.check(X)] == [3]
+
+
+def test_the_error_of_a_fix_counts_the_rounding_of_its_cell_once():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 9, (2, 200)).round(2)
+    X = np.column_stack([a, b, (a * b).round(2)])
+    laws = discover(X, ["a", "b", "c"])
+    X[5, 2] += 3
+    (found,) = laws.check(X)
+    errors = {fix.column: fix.error for fix in (*found.fixes, *found.alternatives)}
+    assert errors["c"] == pytest.approx(0.01 / np.sqrt(12))
+    # The right product is within half a unit of the one of the factors.
+    assert errors["a"] == pytest.approx(0.01 / np.sqrt(12) / b[5])

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from vanishing import discover
-from vanishing.laws.law import write_coefficient
+from vanishing.laws import Law
 
 
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
         (2.0, 0.0, "2"),
-        (-3.0, 0.1, "-3"),
+        (3.0, 0.1, "3"),
         (2.5, 0.0, "2.5"),
         (0.3333333, 0.01, "0.333"),
         (0.3333333, 0.0001, "0.33333"),
@@ -21,7 +21,11 @@ from vanishing.laws.law import write_coefficient
     ],
 )
 def test_digits_that_the_error_leaves(value, error, text):
-    assert write_coefficient(value, error) == text
+    errors = np.array([0.0, error])
+    law = Law(
+        ("x", "y"), np.eye(2, dtype=int), np.array([1, -value]), errors, 0.1, 0.0, np.arange(9)
+    )
+    assert str(law) == f"x = {text}*y"
 
 
 @pytest.mark.parametrize("X", [np.ones((3, 5)), np.ones(2), np.ones((3, 1))])

@@ -245,3 +245,42 @@ def test_names_that_are_no_words_are_set_apart():
     names = ["m/s2", "b", "net price"]
     laws = discover(np.column_stack([a, a**2, 2 * a]), names)
     assert {str(law) for law in laws} == {"b = [m/s2]^2", "2*[m/s2] = [net price]"}
+
+
+def test_a_fitted_coefficient_of_rounded_numbers_has_an_error():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 99, 300).round(2)
+    laws = discover(np.column_stack([x, (0.73451234 * x).round(2)]), ["x", "y"])
+    (law,) = laws
+    assert sorted(law.standard_errors > 0) == [False, True]
+    (error,) = law.standard_errors[law.standard_errors > 0]
+    (value,) = -law.coefficients[law.standard_errors > 0]
+    assert abs(value - 1 / 0.73451234) <= 3 * error <= 1e-4
+    assert re.fullmatch(r"x = 1\.3614\d+\(\d+\)\*y", law.with_errors)
+    assert len(str(law)) <= len(law.with_errors)
+    # Numbers that people write have none.
+    laws = discover(np.column_stack([x, (0.19 * x).round(2)]), ["net", "tax"])
+    assert not laws[0].standard_errors.any()
+
+
+def test_the_headline_says_that_numbers_are_rounded():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 9, (2, 100)).round(2)
+    rounded = discover(np.column_stack([a, b, (a * b).round(2)]))
+    assert rounded.summary() == "One law in 3 columns of 100 rows; exact up to rounding."
+    exact = discover(np.column_stack([a, b, a * b]))
+    assert exact.summary() == "One law in 3 columns of 100 rows; exact."
+
+
+def test_the_list_of_laws_and_the_check_count_the_same_broken_rows():
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(1, 9, (2, 100)).round(2)
+    X = np.column_stack([a, b, (a * b).round(2)])
+    X[5, 2] = 1e12  # the law is not fitted to it
+    X[8, 2] += 3
+    X[9, 1] = np.nan
+    laws = discover(X)
+    (law,) = laws
+    assert np.flatnonzero(laws.check(X).broken).tolist() == [5, 8]
+    assert law.n_broken == 2
+    assert law.rows.tolist() == [i for i in range(100) if i not in (5, 8, 9)]

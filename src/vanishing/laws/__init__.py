@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from vanishing.laws.check import BrokenRow, Check, Fix
 from vanishing.laws.conditions import Condition
 from vanishing.laws.derived import DerivedColumn
+from vanishing.laws.discovery import discover
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, discover
+from vanishing.laws.laws import Laws
 from vanishing.lazy_names import import_when_used
 
 if TYPE_CHECKING:

@@ -6,15 +6,16 @@ balance is found where it stands, and not in the row after it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.check import BrokenRow, Checker, Rows, _find_roots
+from vanishing.laws.check import BrokenRow
 from vanishing.laws.derived import DerivedColumn, Keys, compute_function, find_after
 from vanishing.laws.law import Law
+from vanishing.laws.wrong_cells import Checker, Rows, find_roots
 from vanishing.levels import SAME
 
 
@@ -114,7 +115,7 @@ def join_rows(
             moved[n_own + i] = rows.places[derived[i].sources[0]]
         for k, law in enumerate(checker.laws):
             if not block or law.involved[[n_own + i for i in columns]].any():
-                laws.append(_move(law, names, moved))
+                laws.append(law.move(names, moved, n_derived=0, target=None))
                 numbers.append(k)
 
     def repeat(array: Any) -> Any:
@@ -126,23 +127,6 @@ def join_rows(
         repeat(checker.proportional), checker.threshold, numbers, len(checker.laws), rows=rows,
     )  # fmt: skip
     return joined, rows
-
-
-def _move(law: Law, names: tuple[str, ...], places: IntArray) -> Law:
-    """Return a law of a longer row in which its columns stand at some places."""
-
-    def spread(array: Any) -> Any:
-        if array is None:
-            return None
-        wide = np.zeros((*array.shape[:-1], len(names)), dtype=array.dtype)
-        for j, place in enumerate(places.tolist()):
-            wide[..., place] = np.maximum(wide[..., place], array[..., j])
-        return wide
-
-    return replace(
-        law, names=names, exponents=spread(law.exponents), resolution=spread(law.resolution),
-        logs=spread(law.logs), n_derived=0, target=None,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,17 +168,15 @@ class _JoinedChecker(Checker):
     def find_error(self, x: FloatArray, j: int, laws: Sequence[int]) -> float:
         return 0.0 if self._find_functions([j]) else super().find_error(x, j, laws)
 
-    def _list_starts(
-        self, x: FloatArray, cells: list[int], laws: list[int]
-    ) -> Iterator[FloatArray]:
+    def list_starts(self, x: FloatArray, cells: list[int], laws: list[int]) -> Iterator[FloatArray]:
         functions = self._find_functions(cells)
         if functions and len(cells) > 1:
             return
-        yield from super()._list_starts(x, cells, laws)
+        yield from super().list_starts(x, cells, laws)
         for place, function in functions:
             sources = [self.rows.places[name] for name in function.sources]
             others = [float(x[j]) for j in sources if j != cells[0]]
-            roots = (root for k in laws for root in _find_roots(self.laws[k], x, place).tolist())
+            roots = (root for k in laws for root in find_roots(self.laws[k], x, place).tolist())
             for root in roots:
                 for value in _invert(function, sources.index(cells[0]), others, root):
                     start = x.copy()

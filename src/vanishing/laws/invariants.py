@@ -19,7 +19,7 @@ from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.data.source import get_columns, wrap_frame
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
-from vanishing.laws.law import Equations, Law, check_rows, write_with_error
+from vanishing.laws.law import Equations, Law, LawWriter, check_rows, write_latex, write_with_error
 from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
     MOST_ELIMINATED,
@@ -86,19 +86,20 @@ class Invariant(Law):
     @property
     def latex(self) -> str:
         """The equation in LaTeX."""
-        return f"{self._write_latex(self.expression)} = \\mathrm{{const}}"
+        return f"{write_latex(self.expression, self.names)} = \\mathrm{{const}}"
 
     def __str__(self) -> str:
-        return f"{self.write_terms(range(len(self.coefficients)), 1.0)} = const"
+        return f"{LawWriter(self).write_terms(range(len(self.coefficients)))} = const"
 
     @property
     def with_errors(self) -> str:
         """The equation as text, with standard errors as in ``sides``."""
-        return f"{self.write_terms(range(len(self.coefficients)), 1.0, write_with_error)} = const"
+        writer = LawWriter(self, write_with_error)
+        return f"{writer.write_terms(range(len(self.coefficients)))} = const"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Invariants(Equations):
+class Invariants(Equations[Invariant]):
     """The invariants of several trajectories; see ``discover_invariants``.
 
     Parameters
@@ -125,9 +126,6 @@ class Invariants(Equations):
     labels: tuple[str | int | float, ...]
     n_rows: int
     notes: tuple[str, ...] = ()
-
-    def __getitem__(self, index: int) -> Invariant:
-        return self.equations[index]
 
     def values(self, X: Any) -> Any:
         """Evaluate the invariants on rows.

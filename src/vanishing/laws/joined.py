@@ -18,9 +18,10 @@ from vanishing.data.whole_tables import Table
 from vanishing.equations.text import count_decimals, join, printable
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.check import BrokenRow, Check
+from vanishing.laws.discovery import discover
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, discover
+from vanishing.laws.laws import Laws
 from vanishing.laws.model import ENOUGH_BITS, are_errors
 from vanishing.laws.table import read_labels, take_table
 from vanishing.levels import SAME

@@ -2,12 +2,12 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
 from math import gcd, lcm
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -35,6 +35,8 @@ MOST_SHIFT = np.finfo(float).maxexp - np.finfo(float).nmant
 
 #: Writes a number with its standard error.
 NumberWriter = Callable[[float, float], str]
+#: The terms on the left and on the right of an equals sign.
+Sides = tuple[list[Term], list[Term]]
 
 
 def write_coefficient(value: float, error: float) -> str:
@@ -144,7 +146,7 @@ class Law:
     @property
     def degree(self) -> int:
         """Total degree of the polynomial; a logarithm counts as a column does."""
-        return int(self._letters.sum(axis=1).max())
+        return int(self.letters.sum(axis=1).max())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -158,7 +160,7 @@ class Law:
         return np.asarray(used if self.logs is None else used | self.logs.any(axis=0))
 
     @property
-    def _letters(self) -> IntArray:
+    def letters(self) -> IntArray:
         """Exponents of the columns, followed by those of their logarithms if there are any."""
         return self.exponents if self.logs is None else np.hstack([self.exponents, self.logs])
 
@@ -193,7 +195,7 @@ class Law:
         symbols = [sympy.Symbol(name) for name in self.names]
         symbols += [sympy.log(symbol) for symbol in symbols]
         terms = []
-        for powers, value in zip(self._letters.tolist(), self.coefficients.tolist(), strict=True):
+        for powers, value in zip(self.letters.tolist(), self.coefficients.tolist(), strict=True):
             number = sympy.Integer(int(value)) if value == int(value) else sympy.Float(value)
             factors = [symbol**power for symbol, power in zip(symbols, powers, strict=False)]
             terms.append(sympy.Mul(number, *factors))
@@ -204,7 +206,7 @@ class Law:
         """The equation in LaTeX, with standard errors as in ``sides``."""
         if self.choices is not None:
             return r" \text{ or } ".join(each.latex for each in self.split_choices())
-        sides = self._write_sides(write_with_error, LAW_IN_LATEX)
+        sides = LawWriter(self, write_with_error, LAW_IN_LATEX).list_sides()
         where = "" if self.where is None else r" \quad " + latex_symbol(f"where {self.where}")
         return " = ".join(map(LAW_IN_LATEX.write_terms, sides)) + where
 
@@ -214,11 +216,26 @@ class Law:
             return [self]
         return [replace(self, coefficients=each, choices=None) for each in self.choices]
 
-    def _write_latex(self, expression: Any) -> str:
-        """Write a SymPy expression of the columns, whose names are text and not commands."""
-        sympy = import_extra("sympy", extra="symbolic", purpose="latex")
-        names = {sympy.Symbol(name): latex_symbol(name) for name in self.names}
-        return str(sympy.latex(expression, symbol_names=names))
+    def move(self, names: Sequence[str], places: IntArray | None = None, **changes: Any) -> "Law":
+        """Return the law of other columns, in which its own stand at some places.
+
+        By default, at the places of their names.
+        """
+        used = np.flatnonzero(self.involved).tolist()
+
+        def spread(array: Any) -> Any:
+            if array is None:
+                return None
+            moved = np.zeros((*array.shape[:-1], len(names)), dtype=array.dtype)
+            for j in used:
+                place = names.index(self.names[j]) if places is None else places[j]
+                moved[..., place] = np.maximum(moved[..., place], array[..., j])
+            return moved
+
+        return replace(
+            self, names=tuple(names), exponents=spread(self.exponents), logs=spread(self.logs),
+            resolution=spread(self.resolution), **changes,
+        )  # fmt: skip
 
     def split_terms(self) -> tuple[list[int], list[int]]:
         """Return the numbers of the terms on the left and on the right side.
@@ -227,114 +244,45 @@ class Law:
         left one. A target is the left side, if it is a term and in no other.
         """
         if self.target is not None:
-            powers = self._letters[:, self.names.index(self.target)]
+            powers = self.letters[:, self.names.index(self.target)]
             found = np.flatnonzero(powers).tolist()
-            if len(found) == 1 and self._letters[found[0]].sum() == 1:
+            if len(found) == 1 and self.letters[found[0]].sum() == 1:
                 return found, [i for i in range(len(powers)) if i != found[0]]
         positive = [i for i, value in enumerate(self.coefficients) if value > 0]
         negative = [i for i, value in enumerate(self.coefficients) if value <= 0]
         if not positive or not negative:
-            constant = [i for i in range(len(self.coefficients)) if not self._letters[i].any()]
+            constant = [i for i in range(len(self.coefficients)) if not self.letters[i].any()]
             first = [i for i in range(len(self.coefficients)) if i not in constant]
             return (first, constant) if constant else (first[:1], first[1:])
 
         def order(side: list[int]) -> tuple[bool, int, int]:
-            is_number = not self._letters[side].any()
-            return is_number, len(side), int(self._letters[side].sum())
+            is_number = not self.letters[side].any()
+            return is_number, len(side), int(self.letters[side].sum())
 
         left, right = sorted([positive, negative], key=order)
         return left, right
 
     @property
-    def sides(self) -> tuple[list[Term], list[Term]]:
+    def sides(self) -> Sides:
         """The terms on the left and on the right of the equals sign.
 
         Numbers that are not simple have their standard error, in units of the last digit:
         "12.552(5)" is 12.552 ± 0.005.
         """
-        return self._write_sides(write_with_error, LAW)
-
-    def _write_sides(
-        self, write_number: NumberWriter, notation: Notation
-    ) -> tuple[list[Term], list[Term]]:
-        if self.is_product:
-            return _write_product(self, write_number, notation)
-        if (mean := self._find_mean()) is not None:
-            letters = list(map(notation.write_name, self.names))
-            others = ", ".join(letters[j] for j in np.flatnonzero(self.involved) if j != mean)
-            word = "mean" if notation is LAW else r"operatorname{mean}"
-            sides = letters[mean], notation.function.format(word, others)
-            left, right = ([Term(False, "", [(side, 1)])] for side in sides)
-            return left, right
-        terms = self.split_terms()
-        sign = 1.0 if all(self.coefficients[i] > 0 for i in terms[0]) else -1.0
-        left, right = (
-            self._write_terms(side, of_side, write_number, notation)
-            for side, of_side in zip(terms, (sign, -sign), strict=True)
-        )
-        return left, right
-
-    def _find_mean(self) -> int | None:
-        """Return the column that is the mean of the others, if the law says that."""
-        n_others = len(self.coefficients) - 1
-        is_sum = self.degree == 1 and self.logs is None and self.exponents.any(axis=1).all()
-        if not is_sum or self.n_derived or n_others < 2:
-            return None
-        scaled = self.coefficients / self.coefficients[np.argmin(np.abs(self.coefficients))]
-        (means,) = np.nonzero(scaled == -n_others)
-        if len(means) != 1 or (scaled == 1).sum() != n_others:
-            return None
-        return int(np.argmax(self.exponents[means[0]]))
+        return LawWriter(self, write_with_error).list_sides()
 
     @property
     def is_product(self) -> bool:
         """Whether only logarithms are added, so that the law is one of products of powers."""
         return self.logs is not None and not self.exponents.any()
 
-    def _write_terms(
-        self,
-        terms: Sequence[int],
-        sign: float,
-        write_number: NumberWriter = write_coefficient,
-        notation: Notation = LAW,
-    ) -> list[Term]:
-        """Return some of the terms, highest degree first."""
-        found = []
-        letters = list(map(notation.write_name, self.names))
-        if self.n_derived and notation is LAW:
-            letters[-self.n_derived :] = self.names[-self.n_derived :]  # without brackets
-        letters += [notation.function.format("log", letter) for letter in letters]
-        for i in sorted(terms, key=lambda i: (-int(self._letters[i].sum()), i)):
-            value = sign * float(self.coefficients[i])
-            number = write_number(abs(value), float(self.standard_errors[i]))
-            powers = self._letters[i].tolist()
-            factors = [(letters[j], power) for j, power in enumerate(powers) if power]
-            found.append(Term(value < 0, "" if number == "1" and factors else number, factors))
-        return found
-
     def __str__(self) -> str:
-        return self._write(self._write_sides(write_coefficient, LAW))
+        return LawWriter(self, write_coefficient).write()
 
     @property
     def with_errors(self) -> str:
         """The equation as text, with standard errors as in ``sides``."""
-        return self._write(self.sides)
-
-    def _write(self, sides: tuple[list[Term], list[Term]]) -> str:
-        """Return the equation of two sides with its condition, or with the numbers to choose from.
-
-        These are the values of the last term divided by the others: tax/net is 0, 0.07 or 0.19.
-        """
-        if self.choices is None:
-            where = "" if self.where is None else f" where {self.where}"
-            return " = ".join(map(LAW.write_terms, sides)) + where
-        numbers = sorted(set((-self.choices[:, -1]).tolist()))
-        *first, last = [write_coefficient(number + 0.0, 0.0) for number in numbers]
-        top = self.write_terms(range(len(self.choices[0]) - 1), 1.0)
-        bottom = self._write_letters(len(self.exponents) - 1)
-        bottom = f"({bottom})" if "*" in bottom else bottom
-        ratio = top if bottom == "1" else f"{top}/{bottom}"
-        return f"{ratio} is {', '.join(first)} or {last}"
+        return LawWriter(self, write_with_error).write()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
@@ -356,17 +304,6 @@ class Law:
         number = min(digits, default=12)
         rounded = {each: sympy.Float(each, number) for each in expression.atoms(sympy.Float)}
         return expression.xreplace(rounded)
-
-    def write_terms(
-        self, terms: Sequence[int], sign: float, write_number: NumberWriter = write_coefficient
-    ) -> str:
-        """Write the sum of some terms, times 1 or -1."""
-        return LAW.write_terms(self._write_terms(terms, sign, write_number))
-
-    def _write_letters(self, term: int) -> str:
-        """Write a term without its coefficient."""
-        written = self._write_terms([term], 1.0, lambda *_: "1")
-        return LAW.write_terms([replace(each, is_negative=False) for each in written])
 
     def values(self, X: FloatArray) -> FloatArray:
         """Evaluate the polynomial.
@@ -392,7 +329,7 @@ class Law:
             return self.coefficients
         return np.asarray(self.choices[np.abs(terms @ self.choices.T).argmin(axis=1)])
 
-    def predict(self, X: FloatArray) -> "Prediction":
+    def predict(self, X: FloatArray) -> Prediction:
         """Compare one side of the law, as it is measured, with what the other side says it is.
 
         Parameters
@@ -404,40 +341,14 @@ class Law:
         Prediction
             Of a single column, if the law can be written as one.
         """
-        terms = self.evaluate_terms(X) * self.coefficients
-        if self.is_product:
-            columns = np.flatnonzero(self.involved)
-            lead = columns[-1] if self.target is None else self.names.index(self.target)
-            assert self.logs is not None
-            own = float(self.coefficients[self.logs[:, lead]].sum())
-            rest = (terms[:, ~self.logs[:, lead]].sum(axis=1)) / -own
-            predicted = np.exp(rest)
-            return Prediction(self.names[lead], X[:, lead], predicted, own / predicted)
-        sides = self.split_terms()
-        is_constant = [not self._letters[side].any() for side in sides]
-        left = sides[0]
-        if any(is_constant):
-            # Of x^2 + y^2 = 1, the term that varies most against all others.
-            spreads = np.nan_to_num(np.nanstd(terms, axis=0))
-            left = [int(np.argmax(spreads))]
-        single = len(left) == 1 and self._letters[left[0]].any()
-        slope = float(self.coefficients[left[0]]) if single else 1.0
-        others = [i for i in range(len(self.coefficients)) if i not in left]
-        name = self.write_terms(left, 1.0)
-        if single:
-            name = self._write_letters(left[0])
-        elif all(self.coefficients[i] < 0 for i in left):
-            slope, name = -1.0, self.write_terms(left, -1.0)
-        measured = terms[:, left].sum(axis=1) / slope
-        predicted = terms[:, others].sum(axis=1) / -slope
-        return Prediction(name, measured, predicted, np.full(len(terms), slope))
+        return _predict(self, X)
 
     def evaluate_terms(self, X: FloatArray) -> FloatArray:
         """Evaluate the terms without their coefficients, shape (n_rows, n_terms)."""
-        return evaluate(self._letters, self._spell(check_rows(X, self.names)))
+        return evaluate(self.letters, self._spell(check_rows(X, self.names)))
 
     def _spell(self, rows: FloatArray) -> FloatArray:
-        """Return the columns that ``_letters`` are about: not a number where none is defined."""
+        """Return the columns that ``letters`` are about: not a number where none is defined."""
         if self.logs is None:
             return rows
         used = self.logs.any(axis=0)
@@ -457,11 +368,11 @@ class Law:
         """
         rows = check_rows(X, self.names)
         letters = self._spell(rows)
-        units = np.ones(letters.shape[1])
-        derivatives = differentiate(self._letters, letters, units)
-        slopes = np.matmul(derivatives, self.coefficients)
+        coefficients = self.coefficients
         if self.choices is not None:
-            slopes = np.einsum("rjt,rt->rj", derivatives, self._choose(self.evaluate_terms(rows)))
+            coefficients = self._choose(evaluate(self.letters, letters))
+        derivatives = differentiate(self.letters, letters, np.ones(letters.shape[1]))
+        slopes = np.matmul(derivatives, coefficients[..., None])[..., 0]
         if self.logs is None:
             return np.asarray(slopes)
         by_column, by_log = np.split(slopes, 2, axis=1)
@@ -471,40 +382,144 @@ class Law:
         return np.asarray(by_column + np.where(used, by_row, 0.0))
 
 
-def _write_product(
-    law: Law, write_number: NumberWriter, notation: Notation
-) -> tuple[list[Term], list[Term]]:
-    """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
-    assert law.logs is not None
-    powers = law.logs.T.astype(float) @ law.coefficients
-    errors = law.logs.T.astype(float) @ law.standard_errors
-    constant = ~law.logs.any(axis=1)
+def _predict(law: Law, rows: FloatArray) -> Prediction:
+    terms = law.evaluate_terms(rows) * law.coefficients
+    if law.is_product:
+        columns = np.flatnonzero(law.involved)
+        lead = columns[-1] if law.target is None else law.names.index(law.target)
+        assert law.logs is not None
+        own = float(law.coefficients[law.logs[:, lead]].sum())
+        predicted = np.exp(terms[:, ~law.logs[:, lead]].sum(axis=1) / -own)
+        return Prediction(law.names[lead], rows[:, lead], predicted, own / predicted)
+    sides, writer = law.split_terms(), LawWriter(law)
+    left = sides[0]
+    if not all(law.letters[side].any() for side in sides):
+        # Of x^2 + y^2 = 1, the term that varies most against all others.
+        left = [int(np.argmax(np.nan_to_num(np.nanstd(terms, axis=0))))]
+    slope, name = 1.0, writer.write_terms(left)
+    if len(left) == 1 and law.letters[left[0]].any():
+        slope, name = float(law.coefficients[left[0]]), writer.write_letters(left[0])
+    elif all(law.coefficients[i] < 0 for i in left):
+        slope, name = -1.0, writer.write_terms(left, -1.0)
+    others = [i for i in range(len(law.coefficients)) if i not in left]
+    measured, predicted = terms[:, left].sum(axis=1) / slope, terms[:, others].sum(axis=1) / -slope
+    return Prediction(name, measured, predicted, np.full(len(terms), slope))
 
-    def divide(lead: int) -> list[str]:
-        # Of the ratio of two coefficients, the digits that the worse of them has.
-        relative = np.maximum(
-            errors / np.maximum(np.abs(powers), np.finfo(float).tiny),
-            errors[lead] / abs(powers[lead]),
-        )
-        ratios = np.abs(powers / powers[lead])
-        return [
-            write_coefficient(float(ratio), float(ratio * error)) if ratio else ""
-            for ratio, error in zip(ratios, relative, strict=True)
-        ]
 
-    # The exponents with the fewest digits, and of these the last column on the left.
-    used = np.flatnonzero(powers)
-    lead = min(used[::-1].tolist(), key=lambda lead: sum(map(len, divide(lead))))
-    written = divide(lead)
-    factor = float(np.exp(-(law.coefficients @ constant) / powers[lead]))
-    error = factor * float(law.standard_errors @ constant) / abs(float(powers[lead]))
-    sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = ([], [])
-    for j in used.tolist():
-        is_left = powers[j] * powers[lead] > 0
-        sides[not is_left].append((notation.write_name(law.names[j]), float(written[j])))
-    number = write_number(factor, error)
-    right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
-    return [Term(False, "", sides[0])], [right]
+class LawWriter(NamedTuple):
+    """Writes a law, and parts of it, with numbers and letters in some notation."""
+
+    law: "Law"
+    write_number: NumberWriter = write_coefficient
+    notation: Notation = LAW
+
+    def write(self) -> str:
+        """Return the equation of two sides with its condition, or with the numbers to choose from.
+
+        These are the values of the last term divided by the others: tax/net is 0, 0.07 or 0.19.
+        """
+        law = self.law
+        if law.choices is None:
+            where = "" if law.where is None else f" where {law.where}"
+            return " = ".join(map(self.notation.write_terms, self.list_sides())) + where
+        numbers = sorted(set((-law.choices[:, -1]).tolist()))
+        *first, last = [write_coefficient(number + 0.0, 0.0) for number in numbers]
+        top = self.write_terms(range(len(law.choices[0]) - 1))
+        bottom = self.write_letters(len(law.exponents) - 1)
+        bottom = f"({bottom})" if "*" in bottom else bottom
+        ratio = top if bottom == "1" else f"{top}/{bottom}"
+        return f"{ratio} is {', '.join(first)} or {last}"
+
+    def list_sides(self) -> Sides:
+        """Return the terms on both sides."""
+        if self.law.is_product:
+            return self._list_powers()
+        if (mean := self._find_mean()) is not None:
+            letters = list(map(self.notation.write_name, self.law.names))
+            others = ", ".join(letters[j] for j in np.flatnonzero(self.law.involved) if j != mean)
+            word = "mean" if self.notation is LAW else r"operatorname{mean}"
+            of_others = self.notation.function.format(word, others)
+            return [Term(False, "", [(letters[mean], 1)])], [Term(False, "", [(of_others, 1)])]
+        left, right = self.law.split_terms()
+        sign = 1.0 if all(self.law.coefficients[i] > 0 for i in left) else -1.0
+        return self.list_terms(left, sign), self.list_terms(right, -sign)
+
+    def write_terms(self, terms: Sequence[int], sign: float = 1.0) -> str:
+        """Write the sum of some terms, times 1 or -1."""
+        return self.notation.write_terms(self.list_terms(terms, sign))
+
+    def write_letters(self, term: int) -> str:
+        """Write a term without its coefficient."""
+        (written,) = self._replace(write_number=lambda *_: "1").list_terms([term])
+        return self.notation.write_terms([replace(written, is_negative=False)])
+
+    def list_terms(self, terms: Sequence[int], sign: float = 1.0) -> list[Term]:
+        """Return some of the terms, highest degree first."""
+        law, found = self.law, []
+        letters = list(map(self.notation.write_name, law.names))
+        if law.n_derived and self.notation is LAW:
+            letters[-law.n_derived :] = law.names[-law.n_derived :]  # without brackets
+        letters += [self.notation.function.format("log", letter) for letter in letters]
+        for i in sorted(terms, key=lambda i: (-int(law.letters[i].sum()), i)):
+            value = sign * float(law.coefficients[i])
+            number = self.write_number(abs(value), float(law.standard_errors[i]))
+            powers = law.letters[i].tolist()
+            factors = [(letters[j], power) for j, power in enumerate(powers) if power]
+            found.append(Term(value < 0, "" if number == "1" and factors else number, factors))
+        return found
+
+    def _find_mean(self) -> int | None:
+        """Return the column that is the mean of the others, if the law says that."""
+        law, n_others = self.law, len(self.law.coefficients) - 1
+        is_sum = law.degree == 1 and law.logs is None and law.exponents.any(axis=1).all()
+        if not is_sum or law.n_derived or n_others < 2:
+            return None
+        scaled = law.coefficients / law.coefficients[np.argmin(np.abs(law.coefficients))]
+        (means,) = np.nonzero(scaled == -n_others)
+        if len(means) != 1 or (scaled == 1).sum() != n_others:
+            return None
+        return int(np.argmax(law.exponents[means[0]]))
+
+    def _list_powers(self) -> Sides:
+        """Return both sides of y = k x^p, for log(y) = p log(x) + log(k)."""
+        law = self.law
+        assert law.logs is not None
+        powers = law.logs.T.astype(float) @ law.coefficients
+        errors = law.logs.T.astype(float) @ law.standard_errors
+        constant = ~law.logs.any(axis=1)
+
+        def divide(lead: int) -> list[str]:
+            # Of the ratio of two coefficients, the digits that the worse of them has.
+            relative = np.maximum(
+                errors / np.maximum(np.abs(powers), np.finfo(float).tiny),
+                errors[lead] / abs(powers[lead]),
+            )
+            ratios = np.abs(powers / powers[lead])
+            return [
+                write_coefficient(float(ratio), float(ratio * error)) if ratio else ""
+                for ratio, error in zip(ratios, relative, strict=True)
+            ]
+
+        # The exponents with the fewest digits, and of these the last column on the left.
+        used = np.flatnonzero(powers)
+        lead = min(used[::-1].tolist(), key=lambda lead: sum(map(len, divide(lead))))
+        written = divide(lead)
+        factor = float(np.exp(-(law.coefficients @ constant) / powers[lead]))
+        error = factor * float(law.standard_errors @ constant) / abs(float(powers[lead]))
+        sides: tuple[list[tuple[str, float]], list[tuple[str, float]]] = [], []
+        for j in used.tolist():
+            is_left = powers[j] * powers[lead] > 0
+            sides[not is_left].append((self.notation.write_name(law.names[j]), float(written[j])))
+        number = self.write_number(factor, error)
+        right = Term(False, "" if number == "1" and sides[1] else number, sides[1])
+        return [Term(False, "", sides[0])], [right]
+
+
+def write_latex(expression: Any, names: Sequence[str]) -> str:
+    """Write a SymPy expression of some columns, whose names are text and not commands."""
+    sympy = import_extra("sympy", extra="symbolic", purpose="latex")
+    symbols = {sympy.Symbol(name): latex_symbol(name) for name in names}
+    return str(sympy.latex(expression, symbol_names=symbols))
 
 
 def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
@@ -517,18 +532,24 @@ def check_rows(X: Any, names: Sequence[str]) -> FloatArray:
     return rows
 
 
-class Equations:
+EquationT = TypeVar("EquationT", bound=Law)
+
+
+class Equations(Generic[EquationT]):
     """A sequence of equations that is printed as a list."""
 
-    equations: tuple[Law, ...]
+    equations: tuple[EquationT, ...]
     names: tuple[str, ...]
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.equations)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[EquationT]:
         return iter(self.equations)
+
+    def __getitem__(self, index: int) -> EquationT:
+        return self.equations[index]
 
     def summary(self) -> str:
         """Return one line about the whole."""
@@ -582,6 +603,28 @@ def write_whole(coefficients: FloatArray, exponents: IntArray) -> FloatArray:
     ones = np.ones(len(coefficients))
     units = {int(i): ones for i in np.flatnonzero(exponents.any(axis=1))}
     return _simplest(coefficients, np.zeros((len(ones), 0)), units)[0]
+
+
+@np.errstate(all="ignore")  # terms may be zero
+def estimate_errors(law: Law, rows: FloatArray) -> FloatArray:
+    """Return the standard errors of the coefficients of a law without noise, mostly zeros.
+
+    Where rounding allows many numbers, a coefficient is a fitted one, and has an error, if it takes
+    more bits to write than the digits that the rows leave, as for ``measure_coefficients``.
+    """
+    assert law.resolution is not None
+    noise = np.linalg.norm(law.gradients(rows) * law.resolution, axis=1) / np.sqrt(12)
+    # By the logarithms of the coefficients.
+    influences = law.weigh_terms(rows)[noise > 0] / noise[noise > 0, None]
+    digits = 2 + np.log2(np.linalg.norm(influences, axis=0))
+    written = [measure_number(float(f"{abs(value):.12g}")) for value in law.coefficients.tolist()]
+    fitted = np.array(written) > digits
+    fitted &= law.coefficients != np.round(law.coefficients)
+    errors = np.zeros(len(fitted))
+    if len(influences):
+        inverse = np.linalg.pinv(influences[:, fitted])
+        errors[fitted] = np.abs(law.coefficients[fitted]) * np.linalg.norm(inverse, axis=1)
+    return errors
 
 
 @np.errstate(all="ignore")  # a coefficient may be zero

@@ -19,9 +19,11 @@ from vanishing.laws.fit import evaluate
 from vanishing.laws.law import (
     Equations,
     Law,
+    LawWriter,
     NumberWriter,
     check_rows,
     write_coefficient,
+    write_latex,
     write_with_error,
 )
 from vanishing.laws.search import (
@@ -101,7 +103,7 @@ class Ode(Law):
         if not self.is_linear:
             return super().latex
         name = latex_symbol(self.derivative[1:].rpartition("/")[0])
-        return f"\\frac{{d {name}}}{{dt}} = {self._write_latex(self.solution)}"
+        return f"\\frac{{d {name}}}{{dt}} = {write_latex(self.solution, self.names)}"
 
     def __str__(self) -> str:
         return self._write_solved(write_coefficient) if self.is_linear else super().__str__()
@@ -114,13 +116,16 @@ class Ode(Law):
     def _write_solved(self, write_number: NumberWriter) -> str:
         """Write the derivative with its factor on the left."""
         slope, rest = self._split()
-        left = slope.write_terms(range(len(slope.coefficients)), 1.0, write_number)
+        left, right = (
+            LawWriter(each, write_number).write_terms(range(len(each.coefficients)), sign)
+            for each, sign in ((slope, 1.0), (rest, -1.0))
+        )
         if len(slope.coefficients) > 1:
             left = f"({left})"
         name, _, time = self.derivative[1:].rpartition("/")
         derivative = f"d{plain_symbol(name)}/{printable(time)}"
         left = derivative if left == "1" else f"{left}*{derivative}"
-        return f"{left} = {rest.write_terms(range(len(rest.coefficients)), -1.0, write_number)}"
+        return f"{left} = {right}"
 
     def _split(self) -> tuple[Law, Law]:
         """Return the factor of the derivative, and the terms without it."""
@@ -156,7 +161,7 @@ class Ode(Law):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Odes(Equations):
+class Odes(Equations[Ode]):
     """The differential equations of trajectories; see ``discover_odes``.
 
     Parameters

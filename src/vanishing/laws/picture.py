@@ -11,16 +11,9 @@ import numpy as np
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.equations.text import MINUS, shorten_name, significant
-from vanishing.laws.check import LEAST
 from vanishing.laws.law import Law
-from vanishing.style import (
-    LINE_SPACING,
-    NOTE_SIZE,
-    PAD,
-    TEXT_SIZE,
-    choose_colors,
-    draw_two_spines,
-)
+from vanishing.laws.wrong_cells import LEAST
+from vanishing.style import LINE_SPACING, NOTE_SIZE, PAD, TEXT_SIZE, choose_colors, draw_two_spines
 
 #: Laws that are drawn at most, points of each, points of the edge of a band, and broken rows that
 #: are named: more of any of these nobody tells apart.

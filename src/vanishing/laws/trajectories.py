@@ -23,12 +23,7 @@ from vanishing.laws.candidate import Candidate, measure_coefficients, measure_st
 from vanishing.laws.cells import EM_ROUNDS, Cells, robust_spread, round_normal
 from vanishing.laws.fit import Relation, differentiate, evaluate, fit_terms, limit_steepness
 from vanishing.laws.law import Law, simplify
-from vanishing.laws.model import (
-    ENOUGH_BITS,
-    NOISE_OF_CORRELATIONS,
-    allow_errors,
-    are_errors,
-)
+from vanishing.laws.model import ENOUGH_BITS, NOISE_OF_CORRELATIONS, allow_errors, are_errors
 from vanishing.laws.search import HIGHEST_DEGREE, MOST_TERMS, center, choose_degree
 from vanishing.laws.soundness import measure_dependence, measure_likeness
 from vanishing.laws.table import refuse_sizes, take_table

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vanishing.laws.check import LEAST
 from vanishing.laws.derived import (
     FUNCTIONS,
     ROWS,
@@ -21,6 +20,7 @@ from vanishing.laws.derived import (
 )
 from vanishing.laws.law import Law
 from vanishing.laws.search import MOST_TERMS
+from vanishing.laws.wrong_cells import LEAST
 from vanishing.levels import SAME_NUMBER
 from vanishing.rules.expression import (
     MOST_LEVELS,
@@ -293,7 +293,7 @@ def _scale(number: float, node: Expression) -> Expression:
 
 
 def bound_rounding(terms: Sequence[Term], units: Mapping[Expression, float]) -> Expression:
-    """Return the condition that an equation holds up to rounding: that of ``laws.check.tolerate``.
+    """Return that an equation holds up to rounding, as ``laws.wrong_cells.tolerate`` says.
 
     ``units`` are the last digits of the letters.
     """

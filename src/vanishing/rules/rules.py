@@ -10,15 +10,17 @@ import numpy as np
 from vanishing.arrays.namespace import BoolArray
 from vanishing.data.whole_tables import Table
 from vanishing.equations.text import last_digits
-from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, choose_threshold, rule_out
+from vanishing.laws.check import BrokenRow, Check, Fix, add_broken, rule_out
 from vanishing.laws.conditions import Condition as LawCondition
 from vanishing.laws.conditions import write_cells
+from vanishing.laws.discovery import describe_columns
 from vanishing.laws.domains import Domain
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, describe_columns, find_table_totals, has_names
+from vanishing.laws.laws import Laws, SeenTable, find_table_totals, has_names
 from vanishing.laws.reasons import RuleCells, add_reasons
 from vanishing.laws.table import take_table, whole_columns
 from vanishing.laws.totals import TotalRow
+from vanishing.laws.wrong_cells import choose_threshold
 from vanishing.rules.evaluation import Columns, decide
 from vanishing.rules.expression import (
     Call,
@@ -242,7 +244,7 @@ class Rules:
         laws, _ = self._make_laws(table)
         if not len(laws):
             return self
-        units, coarser = laws.read_digits(table)
+        units, coarser = SeenTable(laws, table, is_named=True).read_digits()
         letters = [write_name(name) for name in laws.names]
         letters += [str(write_derived(each)) for each in laws.derived]
         digits = zip(units.tolist(), coarser.tolist(), strict=True)

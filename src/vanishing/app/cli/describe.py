@@ -765,7 +765,7 @@ def suggest(found: Description) -> list[tuple[str, str]]:
 
 def remarks(found: Description) -> list[str]:
     """Return sentences about typos, units, duplicates, missing cells and the number of rows."""
-    from vanishing.laws.laws import FEWEST_EXACT_ROWS  # other commands need no laws
+    from vanishing.laws.discovery import FEWEST_EXACT_ROWS  # other commands need no laws
 
     said = [
         f"Row {each.row}, {each.column}: {each.text!r} is not a number and is treated as missing."

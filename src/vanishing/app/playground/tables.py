@@ -21,9 +21,10 @@ from vanishing.data.source import too_large_to_square
 from vanishing.data.whole_tables import Table, open_table, take_columns
 from vanishing.equations.text import as_given
 from vanishing.laws.check import Check, Fix
+from vanishing.laws.discovery import discover
 from vanishing.laws.domains import write_domains
 from vanishing.laws.law import Law
-from vanishing.laws.laws import Laws, discover
+from vanishing.laws.laws import Laws
 from vanishing.rules import Rules, write_rules
 
 #: What to do about an error of the reader, on a page.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from vanishing.laws.check import LEAST
 from vanishing.laws.derived import STEPS
+from vanishing.laws.wrong_cells import LEAST
 from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import ORDERED, Columns, decide
 from vanishing.rules.expression import (
