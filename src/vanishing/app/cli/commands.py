@@ -8,7 +8,6 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -21,13 +20,20 @@ from vanishing.app.cli.console import (
     Exit,
     ReaderGoneError,
     TerminatedError,
-    complain,
     emit,
     say,
     state,
     warnings_as_notes,
 )
-from vanishing.app.cli.options import OPTIONS, OUTPUT, PANELS, Console, Options, describe_option
+from vanishing.app.cli.options import (
+    OPTIONS,
+    OUTPUT,
+    PANELS,
+    Console,
+    Options,
+    describe_option,
+    list_options,
+)
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
 
@@ -111,10 +117,10 @@ def _remove_unfinished() -> None:
 
 def _fail(message: str, code: int) -> int:
     if state.debug:
-        complain(traceback.format_exc().rstrip("\n"))
+        say(traceback.format_exc().rstrip("\n"), is_error=True)
     line = " ".join(message.split())
     with suppress(BrokenPipeError):
-        complain(f"vanishing: {line}")
+        say(f"vanishing: {line}", is_error=True)
     if state.json and not state.emitted and not sys.stdout.closed:
         with suppress(OSError):  # standard error has it
             emit({"error": line, "code": int(code)})
@@ -295,11 +301,7 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command as typer takes it: an option for each field of a group of options.
-
-    typer has no groups of options that commands share. Written out, each command would repeat up to
-    15 options of its neighbours.
-    """
+    """Return a command as typer, which has no shared groups of options, takes it."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Options]] = {}
     parameters = []
@@ -309,7 +311,10 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
         else:
             parameters.append(parameter.replace(annotation=hints[name]))
     groups["console"] = Console
-    for kind in groups.values():
+    offered = {name: list_options(kind) for name, kind in groups.items()}
+    if command.__name__ == "mcp":  # which speaks to programs alone
+        offered["console"] = [each for each in offered["console"] if each.name != "json"]
+    for name, kind in groups.items():
         types = get_type_hints(kind)
         parameters += [
             inspect.Parameter(
@@ -318,15 +323,15 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 default=each.default,
                 annotation=Annotated[types[each.name], describe_option(each)],
             )
-            for each in fields(kind)
+            for each in offered[name]
         ]
 
     @functools.wraps(command)
     def call(**given: Any) -> Any:
         for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            given[name] = kind(**{each.name: given.pop(each.name) for each in offered[name]})
         console = given.pop("console")
-        state.quiet = console.quiet
+        state.json, state.quiet = console.json, console.quiet
         state.debug = state.debug or console.debug
         try:
             return command(**given)

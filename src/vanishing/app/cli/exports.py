@@ -177,7 +177,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
             raise DataError(f"{path}: {error}") from error
     for each in found.unsaid:
         note(f"not checked: {each}")
-    if output.json:
+    if state.json:
         cells = [{"row": row + 1} | cell for row, cell in describe_cells(found.check)]
         counts = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
         emit(describe_rules(rules, rules_path) | counts | {"cells": cells})

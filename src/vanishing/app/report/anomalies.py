@@ -53,11 +53,7 @@ from vanishing.style import INK, LESS, MORE, NOTE
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Scored data and its detector.
-
-    Scores are larger for anomalous rows, and infinite for rows beyond all numbers. ``one_class``
-    says that labels were given, all of them the same; ``labels`` is None then.
-    """
+    """Scored data and its detector; labels of one kind only are None, with ``one_class``."""
 
     detector: Detector
     X: FloatArray
@@ -360,10 +356,7 @@ Explanations = Mapping[int, Explanation]
 def anomalies_section(
     given: Given, explained: Explanations, note: str, formulas: Sequence[Formulas]
 ) -> list[Element]:
-    """Return the ranked list of anomalous rows, and details of the first ones.
-
-    Explanations are by row; the note says which rows have one.
-    """
+    """Return the ranked list of anomalous rows, and details of the first ones."""
     anomalous = [row for row in given.order if given.anomalous[row]]
     others = [row for row in given.order if not given.anomalous[row]][: page.LISTED]
     unit = given.unit

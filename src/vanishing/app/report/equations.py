@@ -270,11 +270,7 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class Formulas:
-    """The equations of one part of a detector.
-
-    The sizes of terms are taken on ``rows``, which are normal; ``center`` and ``scale`` are mean
-    and spread of the training data.
-    """
+    """The equations of one part of a detector; the sizes of terms are taken on normal ``rows``."""
 
     part: Part
     rows: FloatArray
@@ -317,10 +313,7 @@ class Formulas:
 
     @lazy
     def tidied(self) -> list[TidyEquation]:
-        """The equations as short as the noise allows, of one ideal in the columns themselves.
-
-        None where there are too few rows that keep them to tell the noise.
-        """
+        """The equations of one ideal in the columns, as short as the noise allows."""
         first = self.part.components[0]
         if not self.part.in_features or len(self.part.components) > 1 or first.center.any():
             return []
@@ -389,10 +382,7 @@ def equations_section(
     unit: str,
     explained: Sequence[Explanation] = (),
 ) -> list[Element]:
-    """Return the equations: those that anomalous rows break most, and then those that hold best.
-
-    The unit is what a row is called; ``explained`` are the explanations of anomalous rows.
-    """
+    """Return the equations: those that anomalous rows break most, and then those that hold best."""
     if not parts:
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
