@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -26,11 +26,9 @@ from vanishing.app.cli.console import (
     warnings_as_notes,
 )
 from vanishing.app.cli.options import (
-    OPTIONS,
-    OUTPUT,
-    PANELS,
     Console,
     Options,
+    Panel,
     describe_option,
     list_options,
 )
@@ -149,6 +147,11 @@ def _close_stdout() -> None:
 #
 # typer's own panels spend half of a line on types and frames, and load rich for it.
 
+#: Headings that are longer than what options say of them.
+LONG_HEADINGS = {
+    "Columns": "Columns and rows",
+    "Layout": "Layout of tables (guessed by default)",
+}
 #: Columns that names of options take, at most: longer ones have a line of their own.
 NAMES = 25
 
@@ -158,10 +161,10 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        panels: dict[str, list[Any]] = {panel: [] for panel in ("Arguments", *PANELS)}
+        panels: dict[str, list[Any]] = {panel: [] for panel in ("Arguments", *get_args(Panel))}
         for each in self.get_params(ctx):
             is_argument = each.param_type_name == "argument"
-            by_default = "Arguments" if is_argument else OUTPUT if each.name == "help" else OPTIONS
+            by_default = "Arguments" if is_argument else "Output"  # --help
             panels[getattr(each, "rich_help_panel", None) or by_default].append(each)
         arguments = panels["Arguments"]
         usage = [each.metavar if each.required else f"[{each.metavar}]" for each in arguments]
@@ -170,7 +173,8 @@ class Command(TyperCommand):
         formatter.write_text(self.help or "")
         formatter.write(f"\n{_heading('Examples')}:\n{self.epilog}\n")
         for panel, parameters in panels.items():
-            _write_section(formatter, panel, [_describe(each, ctx) for each in parameters])
+            heading = LONG_HEADINGS.get(panel, panel)
+            _write_section(formatter, heading, [_describe(each, ctx) for each in parameters])
 
 
 class Group(TyperGroup):
@@ -188,7 +192,7 @@ class Group(TyperGroup):
             # As wide as the longest of all, so that the headings share one second column.
             padded = name.ljust(max(map(len, self.list_commands(ctx))))
             panels.setdefault(command.rich_help_panel, []).append((padded, first_sentence))
-        panels[OPTIONS] = [_describe(each, ctx) for each in self.get_params(ctx)]
+        panels["Options"] = [_describe(each, ctx) for each in self.get_params(ctx)]
         for heading, lines in panels.items():
             _write_section(formatter, heading, lines)
         formatter.write(f"\n{self.epilog}\n")

@@ -7,7 +7,6 @@ import typer
 
 from vanishing.app.cli.console import OutputError, emit, say, state
 from vanishing.app.cli.options import (
-    OPTIONS,
     Equations,
     LabelledReading,
     Options,
@@ -121,15 +120,15 @@ class Serving(Options):
     """Where the page is served."""
 
     port: int = option(
-        OPTIONS, "N", "Port; 0 selects a free one.", "-p", default=8765, min=0, max=2**16 - 1
+        "Options", "N", "Port; 0 selects a free one.", "-p", default=8765, min=0, max=2**16 - 1
     )
     host: str = option(
-        OPTIONS,
+        "Options",
         "ADDRESS",
         "Address; other machines can connect to any but the default.",
         default="127.0.0.1",
     )
-    open_browser: bool = flag(OPTIONS, "Open the page in the browser.", "--open")
+    open_browser: bool = flag("Options", "Open the page in the browser.", "--open")
 
 
 def serve(asked: Serving) -> None:

@@ -18,9 +18,6 @@ from vanishing.app.cli.console import (
     track,
 )
 from vanishing.app.cli.options import (
-    COLUMNS,
-    OPTIONS,
-    OUTPUT,
     AsFitted,
     Compared,
     Equations,
@@ -38,9 +35,9 @@ from vanishing.app.cli.options import (
 class Detecting(Saving):
     """Which anomalies to show."""
 
-    anomalous: str | None = option(COLUMNS, "VALUE", "Value of --label that marks anomalies.")
-    top: int = option(OUTPUT, "N", "Rows to list and explain.", default=10, min=0)
-    fail_on_anomaly: bool = flag(OUTPUT, "Exit with 1 if there are anomalies.")
+    anomalous: str | None = option("Columns", "VALUE", "Value of --label that marks anomalies.")
+    top: int = option("Output", "N", "Rows to list and explain.", default=10, min=0)
+    fail_on_anomaly: bool = flag("Output", "Exit with 1 if there are anomalies.")
 
 
 def detect(
@@ -198,16 +195,16 @@ class Explaining(AsFitted):
     """Which rows to explain, and how much to say."""
 
     row: list[str] | None = option(
-        OPTIONS,
+        "Options",
         "NAME",
         "Number of a row, from 1, or its name with --id; may be repeated.",
         "-r",
         show_default="the row with the largest score",
     )
-    equations: int = option(OUTPUT, "N", "Broken equations to list.", default=5, min=0)
-    features: int = option(OUTPUT, "N", "Columns to list.", default=10, min=1)
+    equations: int = option("Output", "N", "Broken equations to list.", default=5, min=0)
+    features: int = option("Output", "N", "Columns to list.", default=10, min=1)
     picture: str | None = option(
-        OUTPUT, "FILE", "Picture of the first row to draw: .png, .svg or .pdf."
+        "Output", "FILE", "Picture of the first row to draw: .png, .svg or .pdf."
     )
 
 

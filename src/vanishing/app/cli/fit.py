@@ -15,9 +15,6 @@ from vanishing.app.cli.console import (
     working,
 )
 from vanishing.app.cli.options import (
-    EQUATIONS,
-    OPTIONS,
-    OUTPUT,
     AsFitted,
     Equations,
     Fitting,
@@ -39,16 +36,16 @@ class FitOptions(AsFitted, Saving):
     """What to fit."""
 
     contrast: str | None = option(
-        EQUATIONS, "TABLE", "Table of points on which the equations should not hold."
+        "Equations", "TABLE", "Table of points on which the equations should not hold."
     )
     kind: Kind = option(
-        OPTIONS,
+        "Options",
         "KIND",
         "What to fit: ideal (equations), detector (of anomalies) or classes (features, "
         "with --label).",
         default="ideal",
     )
-    report: str | None = option(OUTPUT, "FILE", "HTML page to write, in a single file.")
+    report: str | None = option("Output", "FILE", "HTML page to write, in a single file.")
 
 
 def fit(
@@ -181,7 +178,7 @@ def _read(data: str, reading: ModelReading, fitted: Any) -> Any:
 class Signed(Writing):
     """Which values are written, and where."""
 
-    signed: bool = flag(OPTIONS, "Values with their sign, instead of absolute ones.")
+    signed: bool = flag("Options", "Values with their sign, instead of absolute ones.")
 
 
 def transform(

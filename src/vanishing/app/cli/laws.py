@@ -27,8 +27,6 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
-    OPTIONS,
-    OUTPUT,
     Annotation,
     Options,
     Output,
@@ -51,7 +49,7 @@ class Degree(Options):
     """How complicated laws may be."""
 
     degree: int | None = option(
-        OPTIONS,
+        "Options",
         "N",
         "Largest degree of a law.",
         "-d",
@@ -64,16 +62,16 @@ class LawOptions(Degree):
     """Which laws to look for."""
 
     trajectory: str | None = option(
-        OPTIONS,
+        "Options",
         "COLUMN",
         "Column that names the trajectory of each row: look for what is constant along "
         "each. Rows must be in the order of time.",
     )
     save: str | None = option(
-        OUTPUT, "FILE", "File of rules to write, for check --rules: rules.toml.", "-s"
+        "Output", "FILE", "File of rules to write, for check --rules: rules.toml.", "-s"
     )
     update: str | None = option(
-        OUTPUT,
+        "Output",
         "FILE",
         "File of rules to bring up to date: says what changed, and keeps what people wrote.",
     )
@@ -185,25 +183,25 @@ class CheckOptions(Degree):
     """What to check against, and which rows to show."""
 
     train: str | None = option(
-        OPTIONS, "TABLE", "Table to find the laws in.", show_default="the table itself"
+        "Options", "TABLE", "Table to find the laws in.", show_default="the table itself"
     )
     rules: str | None = option(
-        OPTIONS,
+        "Options",
         "FILE",
         "Rules to check instead: of laws --save, without --report, or laws saved in Python.",
         "-r",
     )
-    top: int = option(OUTPUT, "N", "Rows to list; --out writes all of them.", default=20, min=0)
+    top: int = option("Output", "N", "Rows to list; --out writes all of them.", default=20, min=0)
     fail_on_broken: bool = flag(
-        OUTPUT, "Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked."
+        "Output", "Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked."
     )
     max_broken: str | None = option(
-        OUTPUT,
+        "Output",
         "NUMBER",
         "The same, if more rows than this are broken: a number, or a share such as 0.1%.",
     )
     annotate: Annotation | None = option(
-        OUTPUT, "NAME", f"Print annotations for CI instead: {list_choices(Annotation)}."
+        "Output", "NAME", f"Print annotations for CI instead: {list_choices(Annotation)}."
     )
 
 
@@ -438,7 +436,7 @@ class _Checks:
             self._annotate()
         if self.limit is None:
             return Exit.DONE if self.parts else Exit.DATA
-        wrong = {(part.name, row) for part in self.parts for row in rules.list_wrong(part.checked)}
+        wrong = self._list_wrong()
         for each in self.between:
             wrong |= {each.find_wrong(row) for row in each.check.rows}
         n_rows = sum(len(part.table) for part in self.parts)
@@ -452,6 +450,10 @@ class _Checks:
         for text in problems:
             note(text)
         return Exit.DATA
+
+    def _list_wrong(self) -> set[tuple[str, Any]]:
+        """Return the rows of each table that are wrong by themselves."""
+        return {(part.name, row) for part in self.parts for row in rules.list_wrong(part.checked)}
 
     def _write_files(self) -> None:
         output, parts = self.output, self.parts
@@ -477,27 +479,23 @@ class _Checks:
     def _annotate(self) -> None:
         wrong = list[rules.Wrong]()
         laws = dict[str, str]()
+        is_workbook = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
         for part in self.parts:
-            stated = self.stated if self.is_file else None
-            is_sheet = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
-            title = part.name if is_sheet else ""
+            stated = self.stated if self.is_file else part.checked.laws
+            title = part.name if is_workbook else ""
             wrong += rules.annotate_rows(part.checked, stated, part.table, title)
-            laws |= rules.name_laws(part.checked, stated)
+            laws |= {rules.name_law(law): str(law) for law in stated}
         for cell in self.formulas.cells if self.formulas else ():
             sentence = f"sheet {cell.sheet!r}: {cell}."
             wrong.append(rules.Wrong(self.parts[0].table.where, "formula", sentence, cell.row))
         tables = {part.name: part.table for part in self.parts}
-        said = {(part.name, row) for part in self.parts for row in rules.list_wrong(part.checked)}
+        said = self._list_wrong()
         for each in self.between:
             for row, sentence in zip(each.check.rows, each.sentences(), strict=True):
                 name, number = each.find_wrong(row)
-                if (name, number) in said:
-                    continue
-                table = tables[name]
-                line = table.find_line(int(table.rows[number]))
-                wrong.append(
-                    rules.Wrong(table.where, str(each.check.laws[row.laws[0]]), sentence, line)
-                )
+                if (name, number) not in said:
+                    law = str(each.check.laws[row.laws[0]])
+                    wrong.append(rules.Wrong.in_row(tables[name], number, law, sentence))
         if self.asked.annotate == "sarif":
             emit(rules.write_sarif(wrong, laws))
         else:

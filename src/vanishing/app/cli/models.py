@@ -35,6 +35,7 @@ from vanishing.data.whole_tables import Table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.detectors.unlabeled import count_fits, fit_to_mixed
+from vanishing.equations.expansion import steps_of
 from vanishing.ideal import suggest_tolerance
 from vanishing.levels import BLOCK, UNINFORMATIVE
 from vanishing.polynomials.monomials import variable_names
@@ -82,17 +83,12 @@ def load_model(path: str) -> Any:
 
 def core(model: Any) -> Any:
     """Return the model itself, without the steps that come before it in a pipeline."""
-    while isinstance(model, Pipeline):
-        model = model.steps[-1][1]
-    return model
+    return steps_of(model)[-1]
 
 
 def preprocessing(model: Any) -> Pipeline | None:
     """Return the steps that come before the model itself, None if there are none."""
-    steps = []
-    while isinstance(model, Pipeline):
-        steps += [step for _, step in model.steps[:-1]]
-        model = model.steps[-1][1]
+    steps = steps_of(model)[:-1]
     return make_pipeline(*steps) if steps else None
 
 

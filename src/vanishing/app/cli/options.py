@@ -18,18 +18,18 @@ Generators = Literal["all", "minimal"]
 Annotation = Literal["github", "sarif"]
 
 #: Headings of help texts, in their order.
-OPTIONS, EQUATIONS, THRESHOLD = "Options", "Equations", "Threshold"
-COLUMNS, LAYOUT, OUTPUT = "Columns and rows", "Layout of tables (guessed by default)", "Output"
-PANELS = (OPTIONS, EQUATIONS, THRESHOLD, COLUMNS, LAYOUT, OUTPUT)
+Panel = Literal["Options", "Equations", "Threshold", "Columns", "Layout", "Output"]
 
 
-def option(panel: str, takes: str, help: str, *names: str, default: Any = None, **more: Any) -> Any:
+def option(
+    panel: Panel, takes: str, help: str, *names: str, default: Any = None, **more: Any
+) -> Any:
     """Return a field of a group of options: its heading, what it takes, and what it means."""
     described = {"rich_help_panel": panel, "metavar": takes or None, "help": help, **more}
     return field(default=default, metadata={"names": names, "described": described})
 
 
-def flag(panel: str, help: str, *names: str) -> Any:
+def flag(panel: Panel, help: str, *names: str) -> Any:
     """Return a field of a group of options that is true where it is given."""
     described = {"rich_help_panel": panel, "help": help}
     return field(default=False, metadata={"names": names, "described": described})
@@ -68,65 +68,65 @@ class Options:
 class Console(Options):
     """What is said; options of all commands."""
 
-    json: bool = flag(OUTPUT, "Print one JSON object.")
-    quiet: bool = flag(OUTPUT, "Print no notes and no progress.", "-q")
-    debug: bool = flag(OUTPUT, "Show the traceback of an error.")
+    json: bool = flag("Output", "Print one JSON object.")
+    quiet: bool = flag("Output", "Print no notes and no progress.", "-q")
+    debug: bool = flag("Output", "Show the traceback of an error.")
 
 
 class Reading(Options):
     """How tables are read."""
 
     columns: str | None = option(
-        COLUMNS, "LIST", "Columns to use: names or numbers from 1, such as speed,3-5.", "-c"
+        "Columns", "LIST", "Columns to use: names or numbers from 1, such as speed,3-5.", "-c"
     )
-    drop: str | None = option(COLUMNS, "LIST", "Columns to leave out.")
-    id: str | None = option(COLUMNS, "COLUMN", "Column that names the rows; not a feature.")
+    drop: str | None = option("Columns", "LIST", "Columns to leave out.")
+    id: str | None = option("Columns", "COLUMN", "Column that names the rows; not a feature.")
     header: bool | None = option(
-        LAYOUT, "", "Whether the first line of a CSV file contains names.", "--header/--no-header"
+        "Layout", "", "Whether the first line of a CSV file contains names.", "--header/--no-header"
     )
-    delimiter: str | None = option(LAYOUT, "CHAR", "Delimiter of a CSV file, or 'tab'.")
+    delimiter: str | None = option("Layout", "CHAR", "Delimiter of a CSV file, or 'tab'.")
     decimal: DecimalOption | None = option(
-        LAYOUT, "CHAR", "Decimal sign of numbers that are text: . or ,"
+        "Layout", "CHAR", "Decimal sign of numbers that are text: . or ,"
     )
     format: TableFormat | None = option(
-        LAYOUT, "NAME", f"Format of the tables: {list_choices(TableFormat)}."
+        "Layout", "NAME", f"Format of the tables: {list_choices(TableFormat)}."
     )
     sheet: str | None = option(
-        LAYOUT,
+        "Layout",
         "NAME",
         "Sheet of an Excel file, or cells of a table on it: Budget!B4:F30; of a CSV file "
         "B4:F30. By default the first with a table of numbers, and for laws and check all of them.",
     )
     transposed: bool | None = option(
-        LAYOUT,
+        "Layout",
         "",
         "Whether the rows of a sheet are its variables; laws and check find out.",
         "--transposed/--not-transposed",
     )
-    array: str | None = option(LAYOUT, "NAME", "Array of an NPZ file.")
+    array: str | None = option("Layout", "NAME", "Array of an NPZ file.")
     label: str | None = None  # an option of some commands only
 
 
 class LabelledReading(Reading):
     """How tables are read that may have true labels."""
 
-    label: str | None = option(COLUMNS, "COLUMN", "Column of true labels; not a feature.")
+    label: str | None = option("Columns", "COLUMN", "Column of true labels; not a feature.")
 
 
 class ModelReading(Reading):
     """How tables are read, and the model that they are for."""
 
     model: str = option(
-        OPTIONS, "FILE", "Model file of fit --save or detect --save.", "-m", default=...
+        "Options", "FILE", "Model file of fit --save or detect --save.", "-m", default=...
     )
-    skip_missing: bool = flag(COLUMNS, "Leave out rows with missing values.")
+    skip_missing: bool = flag("Columns", "Leave out rows with missing values.")
 
 
 class Formatted(Options):
     """How a table is written."""
 
     out_format: OutputFormat | None = option(
-        OUTPUT,
+        "Output",
         "NAME",
         f"Format of the output: {list_choices(OutputFormat)}.",
         show_default="by suffix, else csv",
@@ -137,7 +137,7 @@ class Writing(Formatted):
     """Where the table goes that a command is about."""
 
     out: str = option(
-        OUTPUT,
+        "Output",
         "FILE",
         "Table to write: .csv, .tsv, .parquet, .npy or .npz.",
         "-o",
@@ -149,15 +149,15 @@ class Writing(Formatted):
 class Output(Formatted):
     """What is written besides what is shown."""
 
-    out: str | None = option(OUTPUT, "FILE", "Table to write, or - for a pipe.", "-o")
-    report: str | None = option(OUTPUT, "FILE", "HTML page to write, in a single file.")
+    out: str | None = option("Output", "FILE", "Table to write, or - for a pipe.", "-o")
+    report: str | None = option("Output", "FILE", "HTML page to write, in a single file.")
 
 
 class Threshold(Options):
     """Where normal ends."""
 
     contamination: str = option(
-        THRESHOLD,
+        "Threshold",
         "FRACTION",
         "Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
         "outliers of a box plot, or about one row in a hundred if there are none; fewer if "
@@ -165,23 +165,25 @@ class Threshold(Options):
         default="auto",
     )
     calibration: float | None = option(
-        THRESHOLD,
+        "Threshold",
         "FRACTION",
         "Fraction of the training rows to hold out, so that --contamination bounds the "
         "rate of false alarms.",
     )
     image_shape: str | None = option(
-        OPTIONS, "HxW", "Rows are images of this shape, such as 28x28: use the detector for images."
+        "Options",
+        "HxW",
+        "Rows are images of this shape, such as 28x28: use the detector for images.",
     )
-    seed: int = option(OPTIONS, "N", "Random seed.", default=0, min=0)
+    seed: int = option("Options", "N", "Random seed.", default=0, min=0)
 
 
 class Equations(Options):
     """Which equations to look for; None where the user does not say."""
 
-    degree: int | None = option(EQUATIONS, "N", "Largest degree.", "-d", min=1, show_default="2")
+    degree: int | None = option("Equations", "N", "Largest degree.", "-d", min=1, show_default="2")
     tol: str | None = option(
-        EQUATIONS,
+        "Equations",
         "NUMBER",
         "Largest root mean square of an equation on the data, in units of the columns' "
         "spreads if the columns are scaled. 'auto' finds the noise of the data, 'gap' a "
@@ -190,21 +192,21 @@ class Equations(Options):
         show_default="auto; 0.1 for detectors, classes and --construction",
     )
     normalization: Normalization | None = option(
-        EQUATIONS,
+        "Equations",
         "NAME",
         f"How the size of an equation is measured: {list_choices(Normalization)}.",
         "-n",
         show_default="gradient; contrastive with --contrast",
     )
     construction: Construction | None = option(
-        EQUATIONS,
+        "Equations",
         "NAME",
         f"How equations are found: {list_choices(Construction)}. All except vca give each "
         "equation its own leading term.",
         show_default="vca",
     )
     generators: Generators | None = option(
-        EQUATIONS,
+        "Equations",
         "NAME",
         "Which equations to keep: all, or minimal, without those that follow from others.",
         show_default="all",
@@ -220,31 +222,33 @@ class Fitting(Options):
     """What is done to the table before equations are fitted to it."""
 
     scale: bool = option(
-        EQUATIONS,
+        "Equations",
         "",
         "Standardize the columns first; equations are still in the original columns.",
         "--scale/--no-scale",
         default=True,
     )
-    robust: bool = flag(EQUATIONS, "Leave out rows that break the equations of the rest.")
+    robust: bool = flag("Equations", "Leave out rows that break the equations of the rest.")
 
 
 class Compared(Options):
     """What the rows of a table are compared with."""
 
     train: str | None = option(
-        OPTIONS, "TABLE", "Table of normal rows.", show_default="the table itself"
+        "Options", "TABLE", "Table of normal rows.", show_default="the table itself"
     )
-    model: str | None = option(OPTIONS, "FILE", "Model file of detect --save or fit --save.", "-m")
+    model: str | None = option(
+        "Options", "FILE", "Model file of detect --save or fit --save.", "-m"
+    )
 
 
 class Saving(Options):
     """Where the model goes."""
 
-    save: str | None = option(OUTPUT, "FILE", "Model file to write.", "-s")
+    save: str | None = option("Output", "FILE", "Model file to write.", "-s")
 
 
 class AsFitted(Options):
     """How equations are written."""
 
-    raw: bool = flag(EQUATIONS, "Equations as fitted, not as short as the noise allows.")
+    raw: bool = flag("Equations", "Equations as fitted, not as short as the noise allows.")

@@ -19,8 +19,6 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.exports import RULE_TARGETS, Dialect, RuleTarget, Wanted, export_rules
 from vanishing.app.cli.options import (
-    OPTIONS,
-    OUTPUT,
     AsFitted,
     Equations,
     Fitting,
@@ -36,13 +34,13 @@ class Chosen(Options):
     """Which equations of a model, and with how many digits."""
 
     ideal: str | None = option(
-        OPTIONS,
+        "Options",
         "NAME",
         "Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
     )
     digits: int | None = option(
-        OPTIONS,
+        "Options",
         "N",
         "Digits of coefficients, more where an equation needs them.",
         min=1,
@@ -65,11 +63,13 @@ TRACED = (
 class Showing(Chosen):
     """How to show equations."""
 
-    terms: int = option(OPTIONS, "N", "Terms of an equation to show, 0 for all.", default=12, min=0)
-    points: str | None = option(
-        OPTIONS, "TABLE", "Table of the points: drawn, and used to round the equations."
+    terms: int = option(
+        "Options", "N", "Terms of an equation to show, 0 for all.", default=12, min=0
     )
-    picture: str | None = option(OUTPUT, "FILE", "Picture to draw: .png, .svg or .pdf.")
+    points: str | None = option(
+        "Options", "TABLE", "Table of the points: drawn, and used to round the equations."
+    )
+    picture: str | None = option("Output", "FILE", "Picture to draw: .png, .svg or .pdf.")
 
 
 def show(
@@ -172,32 +172,32 @@ SYSTEMS = get_args(System)
 class Exporting(Chosen, AsFitted):
     """How to write equations, and where to."""
 
-    name: str = option(OPTIONS, "NAME", "Name of the function (python, c).", default="evaluate")
+    name: str = option("Options", "NAME", "Name of the function (python, c).", default="evaluate")
     dtype: Literal["float32", "float64"] = option(
-        OPTIONS, "NAME", "Type of numbers (onnx): float32 or float64.", default="float32"
+        "Options", "NAME", "Type of numbers (onnx): float32 or float64.", default="float32"
     )
     points: str | None = option(
-        OPTIONS,
+        "Options",
         "TABLE",
         "Table of the points: used to shorten the equations (sympy, latex), or to prove "
         "exact ones on its numbers as they are written (rational, computer algebra). Of rules, the "
         "table that they are for: its digits and columns of text count (excel: it is written).",
     )
     dialect: Dialect = option(
-        OPTIONS,
+        "Options",
         "NAME",
         f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
         default="duckdb",
     )
-    table: str | None = option(OPTIONS, "NAME", "Table that the SQL is about.")
+    table: str | None = option("Options", "NAME", "Table that the SQL is about.")
     key: str | None = option(
-        OPTIONS,
+        "Options",
         "COLUMN",
         "Column that tells the rows and their order (sql, dbt); rules about the row before "
         "need it.",
     )
     out: str = option(
-        OUTPUT, "FILE", "File to write.", "-o", default="-", show_default="standard output"
+        "Output", "FILE", "File to write.", "-o", default="-", show_default="standard output"
     )
 
 
