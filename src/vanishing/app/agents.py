@@ -18,12 +18,7 @@ Begin with laws, then check. Equations are found in the data: say so, and quote 
 
 
 def make_server() -> Any:
-    """Make a server with the tools ``laws``, ``check`` and ``explain_row``.
-
-    Returns
-    -------
-    mcp.server.MCPServer
-    """
+    """Make a server (``mcp.server.MCPServer``) with the tools below."""
     import vanishing
 
     import_extra("mcp", extra="mcp", purpose="vanishing mcp")

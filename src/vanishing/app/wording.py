@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from importlib import metadata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,10 +112,18 @@ def take_terms(equation: TidyEquation, most: int | None = None) -> Sum:
 MOST_SHOWN_COLUMNS = 40
 #: Whole numbers below this have all of their digits, which people still count.
 MOST_IN_FULL = 1e9
-
-
 #: Letters of a name in a formula, which does not break inside of a name.
 LONGEST_FORMULA_NAME = 24
+
+
+def list_unused(found: Any) -> list[str]:
+    """Return the columns that no law speaks of; none if there is no law."""
+    laws = [*found, *getattr(found, "laws", ())]
+    used = {name for law in laws for name in law.columns}
+    used |= {law.where.column for law in laws if law.where is not None}
+    used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
+    used |= {name for each in getattr(found, "domains", ()) for name in each.columns}
+    return [name for name in found.names if used and name not in used]
 
 
 def as_sentence(text: str) -> str:

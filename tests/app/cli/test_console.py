@@ -30,7 +30,7 @@ def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, s
     monkeypatch.setenv("TERM", "xterm")
     written = io.StringIO()
     screen = Console(file=written, force_terminal=terminal, width=60)
-    monkeypatch.setattr(console, "err", lambda: screen)
+    monkeypatch.setattr(console, "out", lambda **_: screen)
     monkeypatch.setattr(console, "SECONDS_BEFORE_PROGRESS", 0.1)
     monkeypatch.setattr(console.state, "quiet", quiet)
     with console.working("digging", 2) as step:
@@ -44,7 +44,7 @@ def test_progress_is_for_terminals_and_long_work(monkeypatch, terminal, quiet, s
 
 def test_progress_ends_with_an_error(monkeypatch):
     screen = Console(file=io.StringIO(), force_terminal=True)
-    monkeypatch.setattr(console, "err", lambda: screen)
+    monkeypatch.setattr(console, "out", lambda **_: screen)
     with pytest.raises(KeyboardInterrupt), console.working("digging"):
         raise KeyboardInterrupt
     with console.working("again"):  # two live displays would be refused

@@ -8,9 +8,8 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from importlib import import_module
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -21,13 +20,18 @@ from vanishing.app.cli.console import (
     Exit,
     ReaderGoneError,
     TerminatedError,
-    complain,
     emit,
     say,
     state,
     warnings_as_notes,
 )
-from vanishing.app.cli.options import OPTIONS, OUTPUT, PANELS, Console, Options, describe_option
+from vanishing.app.cli.options import (
+    Console,
+    Options,
+    Panel,
+    describe_option,
+    list_options,
+)
 
 # --- One call of the command line: arguments in, exit code out ------------------------------------
 
@@ -111,10 +115,10 @@ def _remove_unfinished() -> None:
 
 def _fail(message: str, code: int) -> int:
     if state.debug:
-        complain(traceback.format_exc().rstrip("\n"))
+        say(traceback.format_exc().rstrip("\n"), is_error=True)
     line = " ".join(message.split())
     with suppress(BrokenPipeError):
-        complain(f"vanishing: {line}")
+        say(f"vanishing: {line}", is_error=True)
     if state.json and not state.emitted and not sys.stdout.closed:
         with suppress(OSError):  # standard error has it
             emit({"error": line, "code": int(code)})
@@ -143,6 +147,11 @@ def _close_stdout() -> None:
 #
 # typer's own panels spend half of a line on types and frames, and load rich for it.
 
+#: Headings that are longer than what options say of them.
+LONG_HEADINGS = {
+    "Columns": "Columns and rows",
+    "Layout": "Layout of tables (guessed by default)",
+}
 #: Columns that names of options take, at most: longer ones have a line of their own.
 NAMES = 25
 
@@ -152,10 +161,10 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help text."""
-        panels: dict[str, list[Any]] = {panel: [] for panel in ("Arguments", *PANELS)}
+        panels: dict[str, list[Any]] = {panel: [] for panel in ("Arguments", *get_args(Panel))}
         for each in self.get_params(ctx):
             is_argument = each.param_type_name == "argument"
-            by_default = "Arguments" if is_argument else OUTPUT if each.name == "help" else OPTIONS
+            by_default = "Arguments" if is_argument else "Output"  # --help
             panels[getattr(each, "rich_help_panel", None) or by_default].append(each)
         arguments = panels["Arguments"]
         usage = [each.metavar if each.required else f"[{each.metavar}]" for each in arguments]
@@ -164,7 +173,8 @@ class Command(TyperCommand):
         formatter.write_text(self.help or "")
         formatter.write(f"\n{_heading('Examples')}:\n{self.epilog}\n")
         for panel, parameters in panels.items():
-            _write_section(formatter, panel, [_describe(each, ctx) for each in parameters])
+            heading = LONG_HEADINGS.get(panel, panel)
+            _write_section(formatter, heading, [_describe(each, ctx) for each in parameters])
 
 
 class Group(TyperGroup):
@@ -182,7 +192,7 @@ class Group(TyperGroup):
             # As wide as the longest of all, so that the headings share one second column.
             padded = name.ljust(max(map(len, self.list_commands(ctx))))
             panels.setdefault(command.rich_help_panel, []).append((padded, first_sentence))
-        panels[OPTIONS] = [_describe(each, ctx) for each in self.get_params(ctx)]
+        panels["Options"] = [_describe(each, ctx) for each in self.get_params(ctx)]
         for heading, lines in panels.items():
             _write_section(formatter, heading, lines)
         formatter.write(f"\n{self.epilog}\n")
@@ -295,11 +305,7 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command as typer takes it: an option for each field of a group of options.
-
-    typer has no groups of options that commands share. Written out, each command would repeat up to
-    15 options of its neighbours.
-    """
+    """Return a command as typer, which has no shared groups of options, takes it."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Options]] = {}
     parameters = []
@@ -309,7 +315,10 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
         else:
             parameters.append(parameter.replace(annotation=hints[name]))
     groups["console"] = Console
-    for kind in groups.values():
+    offered = {name: list_options(kind) for name, kind in groups.items()}
+    if command.__name__ == "mcp":  # which speaks to programs alone
+        offered["console"] = [each for each in offered["console"] if each.name != "json"]
+    for name, kind in groups.items():
         types = get_type_hints(kind)
         parameters += [
             inspect.Parameter(
@@ -318,15 +327,15 @@ def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 default=each.default,
                 annotation=Annotated[types[each.name], describe_option(each)],
             )
-            for each in fields(kind)
+            for each in offered[name]
         ]
 
     @functools.wraps(command)
     def call(**given: Any) -> Any:
         for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            given[name] = kind(**{each.name: given.pop(each.name) for each in offered[name]})
         console = given.pop("console")
-        state.quiet = console.quiet
+        state.json, state.quiet = console.json, console.quiet
         state.debug = state.debug or console.debug
         try:
             return command(**given)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from importlib import import_module
 from typing import Any, TypeVar
 
 import typer
@@ -75,11 +74,6 @@ def out(*, is_error: bool = False) -> Any:
     return Visible(highlight=False, stderr=is_error)
 
 
-def err() -> Any:
-    """Return rich's console of standard error."""
-    return out(is_error=True)
-
-
 def make_table(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -102,9 +96,9 @@ def make_table(
     return table
 
 
-def say(text: str = "") -> None:
-    """Write a line to standard output, as long as it is."""
-    typer.echo(visible(text))
+def say(text: str = "", *, is_error: bool = False) -> None:
+    """Write a line to standard output or standard error, as long as it is."""
+    typer.echo(visible(text), err=is_error)
 
 
 def fit_width(text: str, stream: Any = None) -> str:
@@ -122,15 +116,10 @@ def fit_width(text: str, stream: Any = None) -> str:
     )
 
 
-def complain(text: str) -> None:
-    """Write a line to standard error."""
-    typer.echo(visible(text), err=True)
-
-
 def note(text: str) -> None:
     """Write a line to standard error, unless the user wants none."""
     if not state.quiet:
-        complain(fit_width(f"note: {text}", sys.stderr))
+        say(fit_width(f"note: {text}", sys.stderr), is_error=True)
 
 
 def note_files(*paths: str | None) -> None:
@@ -157,6 +146,11 @@ def emit(value: Any) -> None:
     state.emitted = True
     text = json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)
     typer.echo(visible_json(text))
+
+
+def pick(found: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of an object by their names, for JSON."""
+    return {name: getattr(found, name) for name in names}
 
 
 def _plain(value: Any) -> Any:
@@ -188,7 +182,7 @@ def working(what: str, total: float | None = None) -> Iterator[Any]:
     With a total, the time left is estimated. Yields a function to call with the number of steps
     done, with all steps so far, ``done=...``, or with a new text, ``what=...``.
     """
-    console = err()
+    console = out(is_error=True)
     if state.quiet or state.working or not console.is_terminal or console.is_dumb_terminal:
         yield lambda steps=0, *, done=None, what=None: None
         return
@@ -294,12 +288,6 @@ class OutputError(CliError):
     code = Exit.OUTPUT
 
 
-class MissingError(CliError):
-    """A package that is not installed."""
-
-    code = Exit.MISSING
-
-
 class ReaderGoneError(CliError):
     """Who reads our output has closed the pipe, as ``head`` does: nothing to complain about."""
 
@@ -312,16 +300,3 @@ class TerminatedError(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.code = 128 + number
-
-
-# --- Parts that need more than the command line itself does ---------------------------------------
-
-
-def required(module: str, name: str, *, extra: str) -> Any:
-    """Import a name late, and say which extra to install where that fails."""
-    try:
-        return getattr(import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise MissingError(
-            f"{module} needs {error.name}: pip install 'vanishing[{extra}]'"
-        ) from error

@@ -5,8 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from vanishing.app.cli.console import OutputError, emit, out, required, say
-from vanishing.app.cli.options import OPTIONS, Equations, Json, Options, Reading, Threshold, option
+from vanishing.app.cli.console import OutputError, emit, say, state
+from vanishing.app.cli.options import (
+    Equations,
+    LabelledReading,
+    Options,
+    Reading,
+    Threshold,
+    flag,
+    option,
+)
 
 # --- ``vanishing demo``: from nothing to equations, scored rows and a report ----------------------
 
@@ -19,7 +27,6 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Folder for the files, made if missing.")
     ] = Path("vanishing_demo"),
-    json: Json = False,
 ) -> None:
     """Try everything on two small tables of a pump.
 
@@ -37,7 +44,8 @@ def demo(
         tables.write_table(files[name], columns)
 
     normal = tables.read_input(files["normal.csv"], Reading(id="time"))
-    new = tables.read_input(files["new.csv"], Reading(id="time"), label="fault", model=normal)
+    labelled = LabelledReading(id="time", label="fault")
+    new = tables.read_input(files["new.csv"], labelled, model=normal)
     detector = models.fit_detector(
         normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
     )
@@ -57,7 +65,7 @@ def demo(
         title="Readings of a pump",
         train=normal.for_model,
     )
-    if json:
+    if state.json:
         emit(describe.findings_record(found, new) | {"files": sorted(map(str, folder.iterdir()))})
         return
     say(f"{files['normal.csv']}: {len(normal)} readings of a pump that runs well")
@@ -65,7 +73,7 @@ def demo(
     describe.show_equations(detector, None, terms=0, table=normal, mix=True)
     say("  (power is torque times speed)\n")
     say(f"{files['new.csv']}: {len(new)} new readings, {len(FAULTS)} of them faulty")
-    describe.show_findings(found, new, out())
+    describe.show_findings(found, new)
     say(f"\nwrote {files['scores.csv']}, {model} and {report}")
     say("\ntry next:")
     worst = new.row_name(int(found.worst[0]))
@@ -112,37 +120,30 @@ class Serving(Options):
     """Where the page is served."""
 
     port: int = option(
-        OPTIONS,
-        "-p",
-        default=8765,
-        min=0,
-        max=2**16 - 1,
-        metavar="N",
-        help="Port; 0 selects a free one.",
+        "Options", "N", "Port; 0 selects a free one.", "-p", default=8765, min=0, max=2**16 - 1
     )
     host: str = option(
-        OPTIONS,
+        "Options",
+        "ADDRESS",
+        "Address; other machines can connect to any but the default.",
         default="127.0.0.1",
-        metavar="ADDRESS",
-        help="Address; other machines can connect to any but the default.",
     )
-    open_browser: bool = option(
-        OPTIONS, "--open", default=False, help="Open the page in the browser."
-    )
+    open_browser: bool = flag("Options", "Open the page in the browser.", "--open")
 
 
-def serve(asked: Serving, json: Json = False) -> None:
+def serve(asked: Serving) -> None:
     """Start the playground in the browser; Ctrl-C stops it.
 
     Drop a table to see its laws, or draw points to see their equations.
     """
-    start = required("vanishing.app.playground", "serve", extra="web")
+    from vanishing.app.playground import serve as start
+
     try:
         start(
             asked.host,
             asked.port,
             open_browser=asked.open_browser,
-            on_start=(lambda url: emit({"url": url})) if json else None,
+            on_start=(lambda url: emit({"url": url})) if state.json else None,
         )
     except OSError as error:
         raise OutputError(str(error)) from error
@@ -156,4 +157,6 @@ def mcp() -> None:
 
     An agent starts this command, and speaks to it on standard input and output.
     """
-    required("vanishing.app.agents", "make_server", extra="mcp")().run("stdio")
+    from vanishing.app.agents import make_server
+
+    make_server().run("stdio")

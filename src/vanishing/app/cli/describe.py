@@ -5,7 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from math import floor, isfinite, log10
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ from vanishing.app.cli.console import (
     list_some,
     make_table,
     out,
+    pick,
     say,
+    state,
     track,
     working,
 )
@@ -107,12 +110,7 @@ def tidy_equations(
     mix: bool = False,
     digits: int | None = None,
 ) -> list[TidyEquation] | None:
-    """Return equations as short as the noise of the points allows.
-
-    None if they have too many terms, or rounding errors hide them.
-    With ``mix`` those of a degree are combined to others that are shorter, so that they are no
-    longer the polynomials of the ideal, but equivalent ones.
-    """
+    """Return equations as short as the noise allows, with ``mix`` combined; None if that fails."""
     with working("rounding"):
         for is_mixed in (mix, False):  # combinations may be lost in rounding errors
             with suppress(ValueError):
@@ -137,10 +135,7 @@ def _write(terms: Sum, names: Sequence[str], left_out: str = "more term") -> str
 
 
 class Written(NamedTuple):
-    """An ideal in the variables to write it in, their names, and what these are.
-
-    ``meaning`` is empty where the variables are the columns of the table.
-    """
+    """An ideal in the variables to write it in, their names, and what these are in words."""
 
     ideal: VanishingIdeal
     names: list[str]
@@ -198,8 +193,8 @@ def fit_record(model: Any, table: Table, *, raw: bool) -> dict[str, Any]:
         equations.append({"text": tidy_text(each), "degree": each.degree, "distance": distance})
     noise = None
     if ideal.noise_ is not None:  # what a fit with --tol auto found
-        shown = ("level", "share", "degree", "levels")
-        noise = {each: getattr(ideal.noise_, each) for each in shown} | {"text": noise_text(ideal)}
+        noise = pick(ideal.noise_, "level", "share", "degree", "levels")
+        noise["text"] = noise_text(ideal)
     return record | {"equations": equations, "noise": noise}
 
 
@@ -240,11 +235,7 @@ def show_equations(
     table: Table | None = None,
     mix: bool = False,
 ) -> None:
-    """Print the equations of one ideal, or of each class.
-
-    With the data they are written as short as its noise allows; with ``mix``, equivalent ones that
-    are still shorter.
-    """
+    """Print the equations of one ideal, or of each class, as short as a table allows."""
     of_classes = isinstance(models.core(model), ClassVanishingFeatures)
     ideals = models.ideals_of(model)
     for key in ideals if name is None and of_classes else [models.choose_ideal(model, name)[0]]:
@@ -369,29 +360,19 @@ def findings_record(findings: Findings, table: Table) -> dict[str, Any]:
     anomalies = []
     for index, why in zip(findings.worst, findings.explanations, strict=True):
         changed = np.flatnonzero(why.changed) if why else ()
-        anomalies.append(
-            {
-                **place_of(table, index),
-                "score": float(findings.scores[index]),
-                "features": dict(why.ranked()) if why else {},
-                "fix": {why.feature_names[j]: float(why.counterfactual[j]) for j in changed},
-            }
-        )
-    return {
-        "n_rows": len(table),
-        "n_anomalies": int(findings.anomalous.sum()),
-        "threshold": findings.threshold,
-        "auc": findings.auc,
-        "anomalies": anomalies,
-    }
+        found = {
+            "score": findings.scores[index],
+            "features": dict(why.ranked()) if why else {},
+            "fix": {why.feature_names[j]: why.counterfactual[j] for j in changed},
+        }
+        anomalies.append(place_of(table, index) | found)
+    counts = {"n_rows": len(table), "n_anomalies": findings.anomalous.sum()}
+    return counts | pick(findings, "threshold", "auc") | {"anomalies": anomalies}
 
 
-def show_findings(findings: Findings, table: Table, console: Any) -> None:
+def show_findings(findings: Findings, table: Table, *, is_error: bool = False) -> None:
     """Print the number of anomalies, and what would be typical for the worst ones."""
-
-    def tell(text: str) -> None:
-        console.print(text, soft_wrap=True, markup=False)
-
+    tell = partial(say, is_error=is_error)
     number = int(findings.anomalous.sum())
     tell(
         f"{number} of {len(table)} rows {'is' if number == 1 else 'are'} anomalous "
@@ -413,7 +394,7 @@ def show_findings(findings: Findings, table: Table, console: Any) -> None:
         fix = "no explanation" if why is None else _plain_minus(words) or TOGETHER
         rows.append((table.row_name(index), f"{findings.scores[index]:.4g}", drawn, fix))
     titles = ("row", "score", "", "typical value")
-    console.print(make_table(titles, rows, left=("", "typical value")))
+    out(is_error=is_error).print(make_table(titles, rows, left=("", "typical value")))
     if len(findings.worst) < number:
         tell(f"... and {number - len(findings.worst)} more (--top, --out)")
 
@@ -443,8 +424,7 @@ def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dic
             for j, name in enumerate(why.feature_names)
         ],
         "equations": [
-            {"ideal": ",".join(map(str, each.ideal))} | {name: getattr(each, name) for name in TOLD}
-            for each in why.equations
+            {"ideal": ",".join(map(str, each.ideal))} | pick(each, *TOLD) for each in why.equations
         ],
     }
 
@@ -459,11 +439,7 @@ def show_explanation(
     normal: Table | None,
     raw: bool,
 ) -> None:
-    """Print the attribution of each feature, and the broken equations.
-
-    Unless ``raw``, equations are written as short as the noise of normal rows allows: those of
-    ``normal``, or of the table itself.
-    """
+    """Print the attribution of each feature, and the broken equations."""
     name, threshold = table.row_name(index), models.threshold_of(detector)
     if why is None:
         say(f"row {name}: too far from normal data to be explained")
@@ -528,13 +504,9 @@ def _tidied(detector: Any, table: Table) -> list[TidyEquation]:
 
 
 def show_values(
-    model: Any, table: Table, index: int, n_equations: int, *, raw: bool, silent: bool
+    model: Any, table: Table, index: int, n_equations: int, *, raw: bool
 ) -> dict[str, Any]:
-    """Print the values of an ideal's equations at a row, largest first; return them for JSON.
-
-    An ideal knows the extents of its equations and nothing else of its data, so there is no
-    attribution to features.
-    """
+    """Print the values of an ideal's equations at a row, largest first; return them for JSON."""
     ideal = models.core(model)
     shown_ideal, names, meaning = carry_back(model, "0")
     row = table.keep(np.array([index]))
@@ -544,20 +516,12 @@ def show_values(
         times = np.where(values == 0, 0.0, np.abs(values) / extents)
     order = np.argsort(-times, kind="stable")[:n_equations]
     labels = ideal.get_feature_names_out()
-    record = {
-        **place_of(table, index),
+    broken = {"name": labels, "value": values, "extent": extents, "times_extent": times}
+    record = place_of(table, index) | {
         "score": float(np.linalg.norm(values)),
-        "equations": [
-            {
-                "name": str(labels[k]),
-                "value": float(values[k]),
-                "extent": float(extents[k]),
-                "times_extent": float(times[k]),
-            }
-            for k in order
-        ],
+        "equations": [{name: each[k] for name, each in broken.items()} for k in order],
     }
-    if silent:
+    if state.json:
         return record
     say(f"row {table.row_name(index)}: score {record['score']:.4g}\n")
     rows = [
@@ -633,11 +597,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Description:
-    """What ``vanishing info`` says of a table.
-
-    ``n_complete`` rows have no missing number in columns that are not sparse; ``duplicates`` are
-    names of columns that hold the same numbers.
-    """
+    """What ``vanishing info`` says of a table; gaps of sparse columns do not count."""
 
     path: str
     where: str
@@ -673,30 +633,27 @@ def describe_table(path: str, reading: Reading) -> Description:
     """Read a table of any columns, and describe them."""
     with working(f"reading {path}"), table_errors():
         opened = open_input(path, reading)
-        chosen = choose(opened, reading)
-        features, aside = opened.set_texts_aside(chosen.features)
-        values = opened.numbers(features) if features else None
-        tell(opened, opened.number_notes(chosen.features))
-        texts = [j for j in chosen.features if j not in features]
-        reasons = dict(zip(texts, (each.reason for each in aside), strict=True))
+        chosen = choose(opened, reading).features
+        features, aside = opened.set_texts_aside(chosen)
+        n_rows = len(opened.texts(chosen[0]))
+        values = opened.numbers(features) if features else np.empty((n_rows, 0))
+        tell(opened, opened.number_notes(chosen))
+        reasons = iter(aside)
         units = {j: form.unit for j, form in opened.find_formats(features).items()}
         columns = []
-        for j in chosen.features:
+        for j in chosen:
             name = opened.shown_names[j]
-            if values is None or j in reasons:
-                kind = reasons[j].partition(",")[0]
-                described = _describe_texts(name, kind, opened.texts(j).tolist())
-            else:
-                numbers = values[:, features.index(j)]
-                described = _describe_numbers(name, numbers)
-                if have_lost_digits(numbers[:, None])[0]:
-                    n_cells = len(set(opened.texts(j).tolist()))
-                    if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
-                        described = replace(described, kind=ROUNDED, spread=None)
+            if j not in features:
+                kind = next(reasons).reason.partition(",")[0]
+                columns.append(_describe_texts(name, kind, opened.texts(j).tolist()))
+                continue
+            numbers = values[:, features.index(j)]
+            described = _describe_numbers(name, numbers)
+            if have_lost_digits(numbers[:, None])[0]:
+                n_cells = len(set(opened.texts(j).tolist()))
+                if n_cells > len(np.unique(numbers)):  # different cells, equal numbers
+                    described = replace(described, kind=ROUNDED, spread=None)
             columns.append(replace(described, unit=units.get(j) or None))
-        n_rows = len(opened.texts(texts[0])) if values is None else len(values)
-    if values is None:
-        return Description(path, opened.where, n_rows, n_rows, columns, [])
     finite = np.isfinite(values)
     n_complete = int(finite[:, finite.mean(axis=0) >= 0.5].all(axis=1).sum())
     # Columns that hold the same numbers and lack the same cells; constants do not count.
@@ -845,7 +802,7 @@ def _row(column: Column) -> tuple[str, ...]:
     if column.different_values is not None:
         kind += f", {column.different_values} different"
     low, high = map(_short, (column.low, column.high))
-    spread = significant(column.spread, 3).replace("\u2212", "-") if column.spread else ""
+    spread = _plain_minus(significant(column.spread, 3)) if column.spread else ""
     return column.name, kind, low, high, spread, missing if column.missing else ""
 
 
@@ -857,7 +814,7 @@ def _short(value: float | str | None) -> str:
         return str(int(value))
     # At least two decimals of what is written without a power of ten.
     digits = max(5, floor(log10(abs(value))) + 3) if abs(value) < MOST_IN_FULL else 5
-    return significant(value, digits).replace("\u2212", "-")
+    return _plain_minus(significant(value, digits))
 
 
 def description_record(found: Description) -> dict[str, Any]:
@@ -866,7 +823,7 @@ def description_record(found: Description) -> dict[str, Any]:
         "table": found.where,
         "rows": found.n_rows,
         "complete_rows": found.n_complete,
-        "columns": [asdict(column) for column in found.columns],
+        "columns": [vars(column) for column in found.columns],
         "orders_of_magnitude": found.orders,
         "duplicates": found.duplicates,
         "not_numbers": [each._asdict() for each in found.strays],

@@ -10,46 +10,34 @@ from vanishing.app.cli.console import (
     ModelError,
     UsageError,
     emit,
-    err,
     list_some,
     note,
     note_files,
-    out,
-    required,
     say,
     state,
     track,
 )
 from vanishing.app.cli.options import (
-    COLUMNS,
-    OPTIONS,
-    OUTPUT,
+    AsFitted,
     Compared,
     Equations,
-    Json,
-    Label,
-    Options,
+    LabelledReading,
     Output,
-    Raw,
-    Reading,
-    Save,
+    Saving,
     Threshold,
+    flag,
     option,
 )
 
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 
 
-class Detecting(Options):
+class Detecting(Saving):
     """Which anomalies to show."""
 
-    anomalous: str | None = option(
-        COLUMNS, metavar="VALUE", help="Value of --label that marks anomalies."
-    )
-    top: int = option(OUTPUT, default=10, min=0, metavar="N", help="Rows to list and explain.")
-    fail_on_anomaly: bool = option(
-        OUTPUT, default=False, help="Exit with 1 if there are anomalies."
-    )
+    anomalous: str | None = option("Columns", "VALUE", "Value of --label that marks anomalies.")
+    top: int = option("Output", "N", "Rows to list and explain.", default=10, min=0)
+    fail_on_anomaly: bool = flag("Output", "Exit with 1 if there are anomalies.")
 
 
 def detect(
@@ -59,11 +47,9 @@ def detect(
     compared: Compared,
     asked: Detecting,
     output: Output,
-    reading: Reading,
+    reading: LabelledReading,
     wanted: Equations,
     threshold: Threshold,
-    label: Label = None,
-    save: Save = None,
 ) -> int:
     """Find the rows that are unlike the others, and suggest a fix.
 
@@ -74,11 +60,13 @@ def detect(
     --normalization or --construction it is a single ideal, whose equations people can read.
     """
     from vanishing.app.cli import describe, laws, models, tables
+    from vanishing.app.wording import as_sentence
 
+    label, save = reading.label, asked.save
     if asked.anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the --label column; pass --label, too")
     tables.check_files([data, compared.train, compared.model], output, save)
-    inputs = _read(data, compared, reading, wanted, threshold, label, lists_strays=True)
+    inputs = _read(data, compared, reading, wanted, threshold, lists_strays=True)
     table = inputs.table
     # Before the fit, which takes long.
     known = None if label is None else models.truth(table, asked.anomalous)
@@ -94,22 +82,33 @@ def detect(
         with tables.refusals(save):
             detector.save(save)
     if output.report is not None:
-        _write_report(output.report, detector, inputs, found, strays, known)
+        notes = strays.sentences()
+        if len(found.worst):
+            notes += tables.describe_lines(table, int(table.rows[found.worst[0]]))
+        models.write_page(
+            output.report,
+            detector,
+            table,
+            scores=-found.scores,
+            labels=None if known is None else known.astype("int64"),
+            train=None if inputs.normal is None else inputs.normal.for_model,
+            notes=[as_sentence(each) for each in notes],
+        )
     if output.out is not None:
         scored = {"score": found.scores, "anomaly": found.anomalous.astype("int64")}
         columns = models.row_column(table, reading.id) | scored
         tables.write_table(output.out, columns, format=output.out_format)
     whole = table.unfiltered or table
-    if output.json:
+    if state.json:
         files = {"out": output.out, "report": output.report, "saved": save}
         cells = {"not_numbers": laws.stray_records(strays, whole)}
         emit(describe.findings_record(found, table) | cells | files)
     elif output.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
-        console = err() if output.out == "-" else out()
-        describe.show_findings(found, table, console)
+        is_error = output.out == "-"
+        describe.show_findings(found, table, is_error=is_error)
         if strays.rows:
-            laws.show_strays(strays, whole, console)
+            laws.show_strays(strays, whole, is_error=is_error)
         elif len(found.worst):
             tables.note_lines(table, int(table.rows[found.worst[0]]))
         note_files(output.out, output.report, save)
@@ -118,10 +117,7 @@ def detect(
 
 
 class Inputs(NamedTuple):
-    """What is read before anything is fitted.
-
-    ``model`` is None if it has to be fitted: to the table ``normal``, or to the table itself.
-    """
+    """What is read before anything is fitted; ``model`` is None if it has to be."""
 
     table: Any
     normal: Any
@@ -136,33 +132,6 @@ class Inputs(NamedTuple):
         if self.normal is not None:
             return models.fit_detector(self.normal, threshold, wanted)
         return models.fit_to_itself(self.table, threshold, wanted)
-
-
-def _write_report(
-    path: str, detector: Any, inputs: Inputs, found: Any, strays: Any, known: Any
-) -> None:
-    from vanishing.app.cli import models, tables
-    from vanishing.app.report import write_report
-    from vanishing.app.wording import as_sentence
-
-    table, normal = inputs.table, inputs.normal
-    notes = strays.sentences()
-    if len(found.worst):
-        notes += tables.describe_lines(table, int(table.rows[found.worst[0]]))
-    with models.writing_report(path) as show:
-        write_report(
-            path,
-            detector,
-            table.for_model,
-            scores=-found.scores,
-            labels=None if known is None else known.astype("int64"),
-            ids=table.rows if table.row_ids is None else table.row_ids,
-            feature_names=table.shown_names,
-            title=f"Anomalies in {table.file_name}",
-            train=None if normal is None else normal.for_model,
-            notes=[as_sentence(each) for each in notes],
-            callback=show,
-        )
 
 
 #: Columns among which laws are found in a second, before somebody wonders what detect does.
@@ -183,10 +152,9 @@ def _check_strays(table: Any) -> Any:
 def _read(
     data: str,
     compared: Compared,
-    reading: Reading,
+    reading: LabelledReading,
     wanted: Equations,
     threshold: Threshold,
-    label: str | None,
     *,
     lists_strays: bool = False,
 ) -> Inputs:
@@ -200,10 +168,9 @@ def _read(
         models.refuse_unused(wanted, threshold, reason="the model is already fitted")
     tables.check_inputs([data, train])
     fitted = None if model is None else models.load_model(model)
-    about: dict[str, Any] = {"label": label, "gaps": "skip"}
     normal = None
     if train is not None:
-        normal = tables.read_input(train, reading, secondary=True, set_aside=True, **about)
+        normal = tables.read_input(train, reading, secondary=True, set_aside=True, gaps="skip")
         same = [
             f"{name} = {column[0]:g}"
             for name, column in zip(normal.shown_names, normal.values.T, strict=True)
@@ -215,27 +182,29 @@ def _read(
                 "value is called anomalous"
             )
     like = normal if fitted is None else fitted
-    about |= {"set_aside": fitted is None, "lists_strays": lists_strays}
-    return Inputs(tables.read_input(data, reading, model=like, **about), normal, fitted)
+    table = tables.read_input(
+        data, reading, model=like, set_aside=fitted is None, gaps="skip", lists_strays=lists_strays
+    )
+    return Inputs(table, normal, fitted)
 
 
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
 
 
-class Explaining(Options):
+class Explaining(AsFitted):
     """Which rows to explain, and how much to say."""
 
     row: list[str] | None = option(
-        OPTIONS,
+        "Options",
+        "NAME",
+        "Number of a row, from 1, or its name with --id; may be repeated.",
         "-r",
-        metavar="NAME",
-        help="Number of a row, from 1, or its name with --id; may be repeated.",
         show_default="the row with the largest score",
     )
-    equations: int = option(OUTPUT, default=5, min=0, metavar="N", help="Broken equations to list.")
-    features: int = option(OUTPUT, default=10, min=1, metavar="N", help="Columns to list.")
+    equations: int = option("Output", "N", "Broken equations to list.", default=5, min=0)
+    features: int = option("Output", "N", "Columns to list.", default=10, min=1)
     picture: str | None = option(
-        OUTPUT, metavar="FILE", help="Picture of the first row to draw: .png, .svg or .pdf."
+        "Output", "FILE", "Picture of the first row to draw: .png, .svg or .pdf."
     )
 
 
@@ -243,12 +212,9 @@ def explain(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
     asked: Explaining,
     compared: Compared,
-    reading: Reading,
+    reading: LabelledReading,
     wanted: Equations,
     threshold: Threshold,
-    label: Label = None,
-    raw: Raw = False,
-    json: Json = False,
 ) -> None:
     """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
@@ -256,7 +222,7 @@ def explain(
 
     picture = asked.picture
     tables.check_outputs([picture], [data, compared.model, compared.train])
-    inputs = _read(data, compared, reading, wanted, threshold, label)
+    inputs = _read(data, compared, reading, wanted, threshold)
     table = inputs.table
     fitted = inputs.fit(wanted, threshold)
     if asked.row:
@@ -276,8 +242,8 @@ def explain(
         if picture is not None:
             raise ModelError("an ideal has no explanation to draw; use a detector")
         show = describe.show_values
-        rows = [show(fitted, table, i, asked.equations, raw=raw, silent=json) for i in chosen]
-        if json:
+        rows = [show(fitted, table, i, asked.equations, raw=asked.raw) for i in chosen]
+        if state.json:
             emit({"rows": rows})
         return
     found = [
@@ -287,13 +253,14 @@ def explain(
     if picture is not None:
         if found[0][1] is None:
             raise DataError(f"row {table.row_name(chosen[0])} is too far from normal data to draw")
-        display = required("vanishing.plotting", "ExplanationDisplay", extra="plot")
-        models.save_picture(picture, lambda: display.from_explanation(found[0][1]))
-    if json:
+        from vanishing.plotting import ExplanationDisplay
+
+        models.save_picture(picture, lambda: ExplanationDisplay.from_explanation(found[0][1]))
+    if state.json:
         emit({"rows": [describe.explanation_record(fitted, table, i, why) for i, why in found]})
         return
     tables.note_lines(table, int(table.rows[chosen[0]]))
-    options = {"n_features": asked.features, "normal": inputs.normal, "raw": raw}
+    options = {"n_features": asked.features, "normal": inputs.normal, "raw": asked.raw}
     for number, (i, why) in enumerate(found):
         if number:
             say()

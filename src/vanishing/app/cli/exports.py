@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -57,21 +58,11 @@ def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[.
         raise UsageError("name the table in the database with --table")
     if target == "excel" and frame is None:
         raise UsageError("a workbook holds a table; name it with --points")
-    named: dict[str, Any] = {"table": wanted.table, "dialect": wanted.dialect}
-    writers: dict[str, Callable[..., Any]] = {
-        "sql": partial(export.to_sql, key=wanted.key, **named),
-        "dbt": partial(export.to_dbt, key=wanted.key, **named),
-        "checks": partial(export.to_constraints, **named),
-        "gx": partial(export.to_great_expectations, key=wanted.key, **named),
-        "soda": partial(export.to_soda, key=wanted.key, **named),
-        "excel": partial(export.to_excel, frame=frame, formulas=True, strays=wanted.strays),
-        "pandas": export.to_pandas,
-        "pandera": export.to_pandera,
-        "pointblank": export.to_pointblank,
-        "validate": export.to_validate,
-        "json": export.to_json,
-    }
-    return writers[target]
+    name = {"checks": "constraints", "gx": "great_expectations"}.get(target, target)
+    write: Callable[..., Any] = getattr(export, f"to_{name}")
+    known = vars(wanted) | {"frame": frame, "formulas": True}
+    taken = known.keys() & signature(write).parameters.keys()
+    return partial(write, **{each: known[each] for each in taken})
 
 
 def export_rules(
@@ -177,7 +168,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
             raise DataError(f"{path}: {error}") from error
     for each in found.unsaid:
         note(f"not checked: {each}")
-    if output.json:
+    if state.json:
         cells = [{"row": row + 1} | cell for row, cell in describe_cells(found.check)]
         counts = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
         emit(describe_rules(rules, rules_path) | counts | {"cells": cells})

@@ -4,23 +4,26 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vanishing.app.cli.console import ModelError, UsageError, emit, note, note_files, say, working
+from vanishing.app.cli.console import (
+    ModelError,
+    UsageError,
+    emit,
+    note,
+    note_files,
+    say,
+    state,
+    working,
+)
 from vanishing.app.cli.options import (
-    EQUATIONS,
-    OPTIONS,
-    OUTPUT,
+    AsFitted,
     Equations,
     Fitting,
-    Json,
-    Label,
-    Model,
-    Options,
-    Raw,
-    Reading,
-    Save,
-    SkipMissing,
+    LabelledReading,
+    ModelReading,
+    Saving,
     Threshold,
     Writing,
+    flag,
     option,
 )
 
@@ -29,35 +32,29 @@ from vanishing.app.cli.options import (
 Kind = Literal["ideal", "detector", "classes"]
 
 
-class FitOptions(Options):
+class FitOptions(AsFitted, Saving):
     """What to fit."""
 
     contrast: str | None = option(
-        EQUATIONS, metavar="TABLE", help="Table of points on which the equations should not hold."
+        "Equations", "TABLE", "Table of points on which the equations should not hold."
     )
     kind: Kind = option(
-        OPTIONS,
-        default="ideal",
-        metavar="KIND",
-        help="What to fit: ideal (equations), detector (of anomalies) or classes (features, "
+        "Options",
+        "KIND",
+        "What to fit: ideal (equations), detector (of anomalies) or classes (features, "
         "with --label).",
+        default="ideal",
     )
-    report: str | None = option(
-        OUTPUT, metavar="FILE", help="HTML page to write, in a single file."
-    )
+    report: str | None = option("Output", "FILE", "HTML page to write, in a single file.")
 
 
 def fit(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")],
     asked: FitOptions,
-    reading: Reading,
+    reading: LabelledReading,
     wanted: Equations,
     fitting: Fitting,
     threshold: Threshold,
-    label: Label = None,
-    raw: Raw = False,
-    save: Save = None,
-    json: Json = False,
 ) -> None:
     """Find all equations up to a degree, and save them as a model.
 
@@ -68,11 +65,11 @@ def fit(
     from vanishing.app.cli import describe, models, tables
     from vanishing.persistence import save as save_model
 
-    contrast, report = asked.contrast, asked.report
-    _check_options(asked, fitting, threshold, label, save)
+    contrast, save, report = asked.contrast, asked.save, asked.report
+    _check_options(asked, fitting, threshold, reading.label)
     tables.check_inputs([data, contrast])
     tables.check_outputs([save, report], [data, contrast])
-    table = tables.read_input(data, reading, label=label, set_aside=True, gaps="skip")
+    table = tables.read_input(data, reading, set_aside=True, gaps="skip")
     if asked.kind == "detector":
         model = models.fit_detector(table, threshold, wanted)
     elif asked.kind == "classes":
@@ -82,8 +79,7 @@ def fit(
     else:
         other = None
         if contrast is not None:
-            like: dict[str, Any] = {"label": label, "model": table, "secondary": True}
-            other = tables.read_input(contrast, reading, gaps="skip", **like)
+            other = tables.read_input(contrast, reading, model=table, secondary=True, gaps="skip")
         model = models.fit_equations(table, wanted, fitting, other)
     if save is not None:
         with tables.refusals(save):
@@ -92,12 +88,12 @@ def fit(
     if fitting.robust:
         table = table.keep(models.core(model).inlier_mask_)
     if report is not None:
-        _write_report(report, model, table)
-    if json:
-        record = describe.fit_record(model, table, raw=raw)
+        models.write_page(report, model, table)
+    if state.json:
+        record = describe.fit_record(model, table, raw=asked.raw)
         emit({**record, "rows": n_rows, "saved": save, "report": report})
         return
-    describe.describe_model(model, table, raw=raw)
+    describe.describe_model(model, table, raw=asked.raw)
     if len(table) < n_rows:
         say(f"{n_rows - len(table)} of {n_rows} rows break them and are left out")
     elif asked.kind == "ideal" and models.core(model).basis_.count() > table.values.shape[1]:
@@ -115,13 +111,13 @@ def fit(
 
 
 def _check_options(
-    asked: FitOptions, fitting: Fitting, threshold: Threshold, label: str | None, save: str | None
+    asked: FitOptions, fitting: Fitting, threshold: Threshold, label: str | None
 ) -> None:
     """Refuse options that do not go together, before any work is done."""
     from vanishing.app.cli import models, tables
 
     kind = asked.kind
-    if save == "-":
+    if asked.save == "-":
         raise UsageError("models are saved to files; name one with --save")
     tables.check_report(asked.report)
     if asked.report is not None and kind == "classes":
@@ -136,91 +132,81 @@ def _check_options(
         models.refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
 
 
-def _write_report(path: str, model: Any, table: Any) -> None:
-    from vanishing.app.cli import models
-    from vanishing.app.report import write_equations_report, write_report
-
-    about: dict[str, Any] = {
-        "ids": table.rows if table.row_ids is None else table.row_ids,
-        "feature_names": table.shown_names,
-    }
-    with models.writing_report(path) as show:
-        if models.is_detector(model):
-            title = f"Anomalies in {table.file_name}"
-            write_report(path, model, table.for_model, title=title, callback=show, **about)
-        else:
-            title = f"Equations of {table.file_name}"
-            write_equations_report(path, model, table.for_model, title=title, **about)
-
-
 # --- ``vanishing score``: one number a row, how badly it breaks the equations ---------------------
 
 
 def score(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
-    reading: Reading,
+    reading: ModelReading,
     writing: Writing,
-    model: Model,
-    skip_missing: SkipMissing = False,
-    json: Json = False,
 ) -> None:
     """Score each row with a model.
 
     The larger the score, the more a row breaks the equations of the model. A detector adds the
     column anomaly, 1 for scores above its threshold.
     """
-    from vanishing.app.cli import models, tables
+    from vanishing.app.cli import models
 
-    tables.output_format(writing.out, writing.out_format)
-    tables.check_outputs([writing.out], [data, model])
-    fitted = models.load_model(model)
-    gaps: tables.Gaps = "skip" if skip_missing else "refuse"
-    table = tables.read_input(data, reading, model=fitted, gaps=gaps)
+    fitted = _load(data, reading, writing)
+    table = _read(data, reading, fitted)
     scores = models.anomaly_scores(fitted, table)
     columns = models.row_column(table, reading.id) | {"score": scores}
     if models.is_detector(fitted):
         columns["anomaly"] = (scores > models.threshold_of(fitted)).astype("int64")
-    models.emit_or_write(columns, writing, json=json)
+    models.emit_or_write(columns, writing)
+
+
+def _load(data: str, reading: ModelReading, writing: Writing) -> Any:
+    """Load the model, unless its output could not be written."""
+    from vanishing.app.cli import models, tables
+
+    tables.output_format(writing.out, writing.out_format)
+    tables.check_outputs([writing.out], [data, reading.model])
+    return models.load_model(reading.model)
+
+
+def _read(data: str, reading: ModelReading, fitted: Any) -> Any:
+    from vanishing.app.cli.tables import read_input
+
+    gaps: Any = "skip" if reading.skip_missing else "refuse"
+    return read_input(data, reading, model=fitted, gaps=gaps)
 
 
 # --- ``vanishing transform``: the values of the equations at each row -----------------------------
 
 
+class Signed(Writing):
+    """Which values are written, and where."""
+
+    signed: bool = flag("Options", "Values with their sign, instead of absolute ones.")
+
+
 def transform(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
-    reading: Reading,
-    writing: Writing,
-    model: Model,
-    signed: Annotated[
-        bool, typer.Option("--signed", help="Values with their sign, instead of absolute ones.")
-    ] = False,
-    skip_missing: SkipMissing = False,
-    json: Json = False,
+    reading: ModelReading,
+    writing: Signed,
 ) -> None:
     """Evaluate the equations of a model at each row, as features."""
     from vanishing import VanishingIdeal
-    from vanishing.app.cli import models, tables
+    from vanishing.app.cli import models
 
-    tables.output_format(writing.out, writing.out_format)
-    tables.check_outputs([writing.out], [data, model])
-    fitted: Any = models.load_model(model)
+    fitted = _load(data, reading, writing)
     core = models.core(fitted)
     if models.is_detector(fitted):
         raise ModelError("a detector gives one score per row: use vanishing score")
-    if signed and not isinstance(core, VanishingIdeal):
+    if writing.signed and not isinstance(core, VanishingIdeal):
         kind = models.kind_of(fitted)
         raise ModelError(f"{kind} gives absolute values only; leave --signed out")
-    gaps: tables.Gaps = "skip" if skip_missing else "refuse"
-    table = tables.read_input(data, reading, model=fitted, gaps=gaps)
+    table = _read(data, reading, fitted)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
 
     def evaluate(rows: Any) -> Any:
-        if not signed:
+        if not writing.signed:
             return fitted.transform(rows)
         return core.transform(models.preprocess(fitted, rows), output="signed")
 
     values = models.evaluate_rows(table, evaluate, "evaluating")
     columns = models.row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
-    models.emit_or_write(columns, writing, json=json)
+    models.emit_or_write(columns, writing)

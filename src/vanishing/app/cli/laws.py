@@ -1,11 +1,16 @@
 """The commands ``laws`` and ``check``."""
 
+import math
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from vanishing.app.cli import rules
 from vanishing.app.cli.console import (
     MOST_LINES,
     DataError,
@@ -15,41 +20,24 @@ from vanishing.app.cli.console import (
     fit_width,
     note,
     note_files,
-    required,
+    pick,
     say,
     state,
     working,
 )
 from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
-    OPTIONS,
-    OUTPUT,
     Annotation,
     Options,
     Output,
     Reading,
+    flag,
     list_choices,
     option,
 )
-from vanishing.app.cli.rules import (
-    Wrong,
-    annotate_rows,
-    check_rules_files,
-    describe_cells,
-    describe_rules,
-    is_more,
-    list_rules,
-    list_wrong,
-    load_rules_of,
-    name_laws,
-    read_limit,
-    show_changes,
-    summarize,
-    write_github,
-    write_rules_of,
-    write_sarif,
-)
 
+#: Columns of the table of laws, of which the first is called "law".
+LISTED = ("text", "degree", "bits", "extent", "rows", "broken", "p_value", "latex")
 #: Columns of the table of broken cells: line and id where there are any.
 CELLS = (
     *("row", "line", "id", "cell", "address", "value", "text"),
@@ -61,11 +49,11 @@ class Degree(Options):
     """How complicated laws may be."""
 
     degree: int | None = option(
-        OPTIONS,
-        *("--degree", "-d"),
+        "Options",
+        "N",
+        "Largest degree of a law.",
+        "-d",
         min=1,
-        metavar="N",
-        help="Largest degree of a law.",
         show_default="4, less for wide tables",
     )
 
@@ -74,23 +62,18 @@ class LawOptions(Degree):
     """Which laws to look for."""
 
     trajectory: str | None = option(
-        OPTIONS,
-        "--trajectory",
-        metavar="COLUMN",
-        help="Column that names the trajectory of each row: look for what is constant along "
+        "Options",
+        "COLUMN",
+        "Column that names the trajectory of each row: look for what is constant along "
         "each. Rows must be in the order of time.",
     )
     save: str | None = option(
-        OUTPUT,
-        *("--save", "-s"),
-        metavar="FILE",
-        help="File of rules to write, for check --rules: rules.toml.",
+        "Output", "FILE", "File of rules to write, for check --rules: rules.toml.", "-s"
     )
     update: str | None = option(
-        OUTPUT,
-        "--update",
-        metavar="FILE",
-        help="File of rules to bring up to date: says what changed, and keeps what people wrote.",
+        "Output",
+        "FILE",
+        "File of rules to bring up to date: says what changed, and keeps what people wrote.",
     )
 
 
@@ -110,7 +93,7 @@ def laws(
 
     trajectory = asked.trajectory
     tables.check_files([data], output, asked.save, asked.update)
-    check_rules_files(asked.save, asked.update)
+    rules.check_rules_files(asked.save, asked.update)
     if trajectory is not None and (output.report or asked.save or asked.update):
         raise UsageError(
             "--report, --save and --update are about laws of rows, not invariants; leave out "
@@ -122,50 +105,36 @@ def laws(
             _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
             return
     record = _laws_of(data, asked, output, reading)
-    if output.json:
+    if state.json:
         emit(record)
 
 
 def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> dict[str, Any]:
     """Look for the laws of one table, show them, and return what JSON says of them."""
+    from vanishing.app.wording import list_unused
+    from vanishing.equations.text import join
+
     trajectory = asked.trajectory
-    table = _read(data, reading, label=trajectory)
+    table = _read(data, replace(reading, label=trajectory))
     if trajectory is None:
         table = _turn(table, data, reading, asked.degree)
     found = discover_laws(table, asked.degree)
-    listed = _list(found)
-    if output.out is not None:
-        _write_table(
-            output,
-            {
-                "law": [str(law) for law in listed],
-                "degree": [law.degree for law in listed],
-                "bits": [float("nan") if law.bits is None else law.bits for law in listed],
-                "extent": [law.extent for law in listed],
-                "rows": [len(law.rows) for law in listed],
-                "broken": [law.n_broken for law in listed],
-                "p_value": [law.p_value for law in listed],
-                "latex": [law.latex for law in listed],
-            },
-        )
     strays = check_strays(None if trajectory else found, table)
-    _write_report(output.report, found, strays if strays.rows else None, table)
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
-    record |= write_rules_of(found, asked.save, asked.update)
-    if not output.json and output.out != "-":
+    if output.out is not None:
+        columns = {name: [law[name] for law in record["laws"]] for name in LISTED}
+        columns["bits"] = [math.nan if bits is None else bits for bits in columns["bits"]]
+        _write_table(output, {"law": columns.pop("text")} | columns)
+    _write_report(output.report, found, strays if strays.rows else None, table)
+    record |= rules.write_rules_of(found, asked.save, asked.update)
+    if not state.json and output.out != "-":
         _show_laws(found, found.lines())
-        used = {name for law in listed for name in law.columns}
-        used |= {name for each in getattr(found, "derived", ()) for name in each.needed}
-        used |= {law.where.column for law in listed if law.where is not None}
-        used |= {name for each in getattr(found, "domains", ()) for name in each.columns}
-        if used and (unused := [name for name in found.names if name not in used]):
-            from vanishing.equations.text import join
-
+        if unused := list_unused(found):
             note(f"in no law: {join(unused, 12)}")
         if strays.rows:
             say()
             show_strays(strays, table)
-        show_changes(record)
+        rules.show_changes(record)
         if not len(found) and not getattr(found, "totals", ()):
             _note_detect(data)
         note_files(output.out, output.report, asked.save, asked.update)
@@ -174,8 +143,6 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
 
 def _list_sheets(data: str, reading: Reading) -> list[Reading]:
     """Return how to read each sheet of a workbook."""
-    from dataclasses import replace
-
     from vanishing.app.cli.tables import PIPE, table_errors
     from vanishing.data.whole_tables import list_tables
 
@@ -216,43 +183,25 @@ class CheckOptions(Degree):
     """What to check against, and which rows to show."""
 
     train: str | None = option(
-        OPTIONS,
-        "--train",
-        metavar="TABLE",
-        help="Table to find the laws in.",
-        show_default="the table itself",
+        "Options", "TABLE", "Table to find the laws in.", show_default="the table itself"
     )
     rules: str | None = option(
-        OPTIONS,
-        *("--rules", "-r"),
-        metavar="FILE",
-        help="Rules to check instead: of laws --save, without --report, or laws saved in Python.",
+        "Options",
+        "FILE",
+        "Rules to check instead: of laws --save, without --report, or laws saved in Python.",
+        "-r",
     )
-    top: int = option(
-        OUTPUT,
-        "--top",
-        default=20,
-        min=0,
-        metavar="N",
-        help="Rows to list; --out writes all of them.",
-    )
-    fail_on_broken: bool = option(
-        OUTPUT,
-        "--fail-on-broken",
-        default=False,
-        help="Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked.",
+    top: int = option("Output", "N", "Rows to list; --out writes all of them.", default=20, min=0)
+    fail_on_broken: bool = flag(
+        "Output", "Exit with 1 if a row breaks a law or a cell is a typo, 3 if none can be checked."
     )
     max_broken: str | None = option(
-        OUTPUT,
-        "--max-broken",
-        metavar="NUMBER",
-        help="The same, if more rows than this are broken: a number, or a share such as 0.1%.",
+        "Output",
+        "NUMBER",
+        "The same, if more rows than this are broken: a number, or a share such as 0.1%.",
     )
     annotate: Annotation | None = option(
-        OUTPUT,
-        "--annotate",
-        metavar="NAME",
-        help=f"Print annotations for CI instead: {list_choices(Annotation)}.",
+        "Output", "NAME", f"Print annotations for CI instead: {list_choices(Annotation)}."
     )
 
 
@@ -280,7 +229,7 @@ def check(
     tables.check_files([*data, asked.train, asked.rules], output)
     if asked.rules and (asked.train or asked.degree):
         raise UsageError("--rules are checked as they are; leave out --train and --degree")
-    if asked.annotate and (output.json or output.out == tables.PIPE):
+    if asked.annotate and (state.json or output.out == tables.PIPE):
         raise UsageError("--annotate prints to standard output; leave out --json and --out -")
     show = _Checks(asked, output)
     if len(data) > 1:
@@ -302,15 +251,13 @@ def check(
         )
     else:
         record = show.check(path, reading, str(sheets[0].sheet or ""))
-        if output.json:
+        if state.json:
             emit(record | _formulas_record(show.formulas))
     return show.finish()
 
 
 def _check_tables(paths: list[str], show: "_Checks", reading: Reading) -> int:
     """Check several tables, and the totals by key between them."""
-    from pathlib import Path
-
     from vanishing.app.cli.tables import PIPE
 
     asked, output = show.asked, show.output
@@ -328,7 +275,7 @@ def _check_tables(paths: list[str], show: "_Checks", reading: Reading) -> int:
             say("\n" * bool(k) + f"Table {name!r}:")
         records.append({"table": name} | show.check(path, reading, name))
     between = show.check_between()
-    if output.json:
+    if state.json:
         emit({"tables": records} | between)
     return show.finish()
 
@@ -344,16 +291,13 @@ class _Part(NamedTuple):
 
 
 class _Checks:
-    """Checks tables, the formulas of a workbook, and the laws between tables; counts what is wrong.
-
-    What is wrong are rows, each counted once, and cells with a wrong formula in other rows.
-    """
+    """Checks tables, workbooks and what is between tables; counts rows that are wrong once each."""
 
     def __init__(self, asked: CheckOptions, output: Output) -> None:
         self.asked, self.output = asked, output
-        self.limit = read_limit(asked.max_broken, asked.fail_on_broken)
-        self.is_shown = not (output.json or asked.annotate or output.out == "-")
-        self.stated = None if asked.rules is None else load_rules_of(asked.rules)
+        self.limit = rules.read_limit(asked.max_broken, asked.fail_on_broken)
+        self.is_shown = not (state.json or asked.annotate or output.out == "-")
+        self.stated = None if asked.rules is None else rules.load_rules_of(asked.rules)
         self.is_file = hasattr(self.stated, "rules")
         if self.is_file and output.report:
             raise UsageError("--report shows laws; leave it out with a file of rules")
@@ -366,12 +310,12 @@ class _Checks:
         """Check the cells of a workbook against its formulas, and show what breaks them."""
         from vanishing.app.cli.tables import PIPE, table_errors
         from vanishing.data.source import is_url
+        from vanishing.laws.formulas import check_formulas
 
         if path == PIPE or is_url(path):
             return
-        check_them = required("vanishing.laws.formulas", "check_formulas", extra="cli")
         with working("checking the formulas"), table_errors():
-            found = check_them(path, sheet=reading.sheet)
+            found = check_formulas(path, sheet=reading.sheet)
         if not found.n_formulas:
             return
         self.formulas = found
@@ -430,8 +374,8 @@ class _Checks:
         from vanishing.app.cli import tables
 
         if self.is_file:
-            say(summarize(part.found, self.asked.rules or ""))
-            for line in list_rules(part.found):
+            say(rules.summarize(part.found, self.asked.rules or ""))
+            for line in rules.list_rules(part.found):
                 say(fit_width(f"  {line}"))
         else:
             _show_laws(part.found, part.found.lines(numbered=True))
@@ -446,8 +390,7 @@ class _Checks:
         from vanishing.app.cli import tables
 
         table, found, checked = part.table, part.found, part.checked
-        cells = _cells(checked, table)
-        said = describe_rules(found, self.asked.rules or "") if self.is_file else None
+        said = rules.describe_rules(found, self.asked.rules or "") if self.is_file else None
         return (said or _laws_record(found)) | {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
@@ -464,16 +407,15 @@ class _Checks:
             "coverage": checked.coverage(),
             "in_no_law": checked.in_no_law,
             "missing": {name: len(rows) for name, rows in checked.gaps.items()},
-            "cells": [
-                dict(zip(cells, line, strict=True)) for line in zip(*cells.values(), strict=True)
-            ],
+            "cells": _list_cells(part),
             "out": self.output.out,
             "report": self.output.report,
         }
 
     def check_between(self) -> dict[str, Any]:
         """Check the totals by key, show what breaks them, and return what JSON says."""
-        discover_joined = required("vanishing.laws", "discover_joined", extra="cli")
+        from vanishing.laws import discover_joined
+
         with working("looking for laws between the tables"):
             self.between = discover_joined({part.name: part.table for part in self.parts})
         for each in self.between if self.is_shown else ():
@@ -494,11 +436,11 @@ class _Checks:
             self._annotate()
         if self.limit is None:
             return Exit.DONE if self.parts else Exit.DATA
-        wrong = {(part.name, row) for part in self.parts for row in list_wrong(part.checked)}
+        wrong = self._list_wrong()
         for each in self.between:
             wrong |= {each.find_wrong(row) for row in each.check.rows}
         n_rows = sum(len(part.table) for part in self.parts)
-        if is_more(len(wrong | self.wrong_formulas), n_rows, self.limit):
+        if rules.is_more(len(wrong | self.wrong_formulas), n_rows, self.limit):
             return Exit.ANOMALIES
         problems = [_find_problem(part) for part in self.parts]
         if self.formulas or self.between or not all(problems):
@@ -509,22 +451,23 @@ class _Checks:
             note(text)
         return Exit.DATA
 
+    def _list_wrong(self) -> set[tuple[str, Any]]:
+        """Return the rows of each table that are wrong by themselves."""
+        return {(part.name, row) for part in self.parts for row in rules.list_wrong(part.checked)}
+
     def _write_files(self) -> None:
         output, parts = self.output, self.parts
         if output.out is not None and parts:
-            columns: dict[str, list[Any]] = {"sheet": []} if len(parts) > 1 else {}
-            each_cells = [_cells(part.checked, part.table) for part in parts]
-            names = [name for name in CELLS if any(name in cells for cells in each_cells)]
-            columns |= {name: [] for name in names}
-            for part, cells in zip(parts, each_cells, strict=True):
-                blank = [""] * len(cells["row"])
-                cells["sheet"] = [part.name] * len(blank)
-                for name, column in columns.items():
-                    column += cells.get(name, blank)
-            _write_table(output, columns)
+            known = {name for part in parts for name in _name_cells(part.table)}
+            names = [name for name in CELLS if name in known]
+            names[:0] = ["sheet"] * (len(parts) > 1)
+            lines = [{"sheet": part.name} | line for part in parts for line in _list_cells(part)]
+            _write_table(output, {name: [line.get(name, "") for line in lines] for name in names})
         if output.report is not None and parts:
             # The laws of one sheet: the one with most to say.
-            part = max(parts, key=lambda each: (len(list_wrong(each.checked)), len(each.found)))
+            part = max(
+                parts, key=lambda each: (len(rules.list_wrong(each.checked)), len(each.found))
+            )
             _write_report(output.report, part.found, part.checked, part.table, self.formulas)
             if len(parts) > 1:
                 note(f"{output.report} shows sheet {part.name!r} only; --sheet chooses another")
@@ -534,32 +477,30 @@ class _Checks:
             note_files(output.out, output.report)
 
     def _annotate(self) -> None:
-        wrong = list[Wrong]()
+        wrong = list[rules.Wrong]()
         laws = dict[str, str]()
+        is_workbook = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
         for part in self.parts:
-            stated = self.stated if self.is_file else None
-            is_sheet = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
-            title = part.name if is_sheet else ""
-            wrong += annotate_rows(part.checked, stated, part.table, title)
-            laws |= name_laws(part.checked, stated)
+            stated = self.stated if self.is_file else part.checked.laws
+            title = part.name if is_workbook else ""
+            wrong += rules.annotate_rows(part.checked, stated, part.table, title)
+            laws |= {rules.name_law(law): str(law) for law in stated}
         for cell in self.formulas.cells if self.formulas else ():
             sentence = f"sheet {cell.sheet!r}: {cell}."
-            wrong.append(Wrong(self.parts[0].table.where, "formula", sentence, cell.row))
+            wrong.append(rules.Wrong(self.parts[0].table.where, "formula", sentence, cell.row))
         tables = {part.name: part.table for part in self.parts}
-        said = {(part.name, row) for part in self.parts for row in list_wrong(part.checked)}
+        said = self._list_wrong()
         for each in self.between:
             for row, sentence in zip(each.check.rows, each.sentences(), strict=True):
                 name, number = each.find_wrong(row)
-                if (name, number) in said:
-                    continue
-                table = tables[name]
-                line = table.find_line(int(table.rows[number]))
-                wrong.append(Wrong(table.where, str(each.check.laws[row.laws[0]]), sentence, line))
+                if (name, number) not in said:
+                    law = str(each.check.laws[row.laws[0]])
+                    wrong.append(rules.Wrong.in_row(tables[name], number, law, sentence))
         if self.asked.annotate == "sarif":
-            emit(write_sarif(wrong, laws))
+            emit(rules.write_sarif(wrong, laws))
         else:
             for found in wrong:
-                say(write_github(found))
+                say(rules.write_github(found))
 
 
 def _find_problem(part: _Part) -> str:
@@ -573,18 +514,12 @@ def _find_problem(part: _Part) -> str:
 
 
 def _joined_record(found: Any) -> dict[str, Any]:
-    return {
-        "table": found.table,
-        "lines": found.lines,
-        "key": found.key,
-        "lines_key": found.lines_key,
+    return pick(found, "table", "lines", "key", "lines_key", "without_lines", "without_row") | {
         "laws": [{"text": str(law), "bits": law.bits} for law in found.laws],
         "broken": [
             {"key": str(row.name), "text": text}
             for row, text in zip(found.check.rows, found.sentences(), strict=True)
         ],
-        "without_lines": list(found.without_lines),
-        "without_row": list(found.without_row),
     }
 
 
@@ -634,13 +569,11 @@ def stray_records(strays: Any, table: Any) -> list[dict[str, Any]]:
     ]
 
 
-def show_strays(strays: Any, table: Any, console: Any = None) -> None:
+def show_strays(strays: Any, table: Any, *, is_error: bool = False) -> None:
     """Print the cells that are not numbers, and what the laws say they are."""
     from vanishing.app.cli.tables import note_lines
 
-    tell = (
-        say if console is None else lambda text: console.print(text, soft_wrap=True, markup=False)
-    )
+    tell = partial(say, is_error=is_error)
     number = sum(bool(fix.text) for found in strays for fix in found.fixes)
     tell("1 cell is not a number:" if number == 1 else f"{number} cells are not numbers:")
     for sentence in strays.sentences()[:MOST_LINES]:
@@ -650,21 +583,16 @@ def show_strays(strays: Any, table: Any, console: Any = None) -> None:
     note_lines(table, int(table.rows[strays[0].row]))
 
 
-def _read(
-    path: str, reading: Reading, like: Any = None, label: str | None = None, used: Any = ()
-) -> Any:
+def _read(path: str, reading: Reading, like: Any = None, used: Any = ()) -> Any:
     from vanishing.app.cli.tables import read_input
 
     return read_input(
-        path, reading, label=label, model=like, set_aside=True, gaps="keep", lists_strays=True,
-        used=used,
-    )  # fmt: skip
+        path, reading, model=like, set_aside=True, gaps="keep", lists_strays=True, used=used
+    )
 
 
 def _turn(table: Any, path: str, reading: Reading, degree: int | None) -> Any:
     """Return a table with its rows as columns if laws save more bits of its cells then."""
-    from dataclasses import replace
-
     from vanishing.laws.laws import find_table_totals
 
     if not table.is_turnable or reading.transposed is not None:
@@ -687,14 +615,13 @@ def _turn(table: Any, path: str, reading: Reading, degree: int | None) -> Any:
 
 def discover_laws(table: Any, degree: int | None = None) -> Any:
     """Look for the laws of a table, or for invariants where it has labels, with progress."""
-    from dataclasses import replace
+    from vanishing.laws import discover, discover_invariants
 
-    is_divided = table.labels is not None
-    name = "discover_invariants" if is_divided else "discover"
-    discover = required("vanishing.laws", name, extra="cli")
-    X, options = replace(table, set_aside=()), {}  # there is a note on these columns already
-    if is_divided:
-        X, options = table.values, {"groups": table.labels, "feature_names": table.shown_names}
+    # There is a note already on columns that are set aside.
+    find: Any = partial(discover, replace(table, set_aside=()))
+    if table.labels is not None:
+        about = {"groups": table.labels, "feature_names": table.shown_names}
+        find = partial(discover_invariants, table.values, **about)
     with working("looking for a law", 1.0) as step:
 
         def show(n_found: int, share: float) -> None:
@@ -702,14 +629,9 @@ def discover_laws(table: Any, degree: int | None = None) -> Any:
             step(done=share, what=said)
 
         try:
-            return discover(X, max_degree=degree, callback=show, **options)
+            return find(max_degree=degree, callback=show)
         except ValueError as error:
             raise DataError(f"{table.where}: {error}") from error
-
-
-def _list(found: Any) -> list[Any]:
-    """Return laws, or invariants and the laws that hold on all trajectories."""
-    return [*found, *getattr(found, "laws", ())]
 
 
 def _show_laws(found: Any, lines: list[str]) -> None:
@@ -721,89 +643,71 @@ def _show_laws(found: Any, lines: list[str]) -> None:
 
 
 def _laws_record(found: Any) -> dict[str, Any]:
-    names = [*found.names, *(each.name for each in getattr(found, "derived", ()))]
-    return {
+    derived, totals = getattr(found, "derived", ()), getattr(found, "totals", ())
+    names = [*found.names, *(each.name for each in derived)]
+    return pick(found, "noise", "notes") | {
         "summary": found.summary(),
-        "noise": found.noise,
         "noise_of": "values" if getattr(found, "proportional", False) else "spreads",
-        "proportional_columns": list(getattr(found, "proportional_columns", ())),
-        "laws": [
-            {
-                "text": str(law),
-                "latex": law.latex,
-                "degree": law.degree,
-                "bits": law.bits,
-                "extent": law.extent,
-                "rows": len(law.rows),
-                "broken": law.n_broken,
-                "p_value": law.p_value,
-                "columns": list(law.columns),
-                "where": None if law.where is None else str(law.where),
-                "choices": None if law.choices is None else law.choices.tolist(),
-                "terms": [
-                    {
-                        "powers": powers,
-                        "logarithms": [
-                            name for name, is_log in zip(names, logs, strict=False) if is_log
-                        ],
-                        "coefficient": value,
-                        "standard_error": error,
-                    }
-                    for powers, logs, value, error in zip(
-                        law.exponents.tolist(),
-                        [[]] * len(law.exponents) if law.logs is None else law.logs.tolist(),
-                        law.coefficients.tolist(),
-                        law.standard_errors.tolist(),
-                        strict=True,
-                    )
-                ],
-            }
-            for law in _list(found)
-        ],
+        "proportional_columns": getattr(found, "proportional_columns", ()),
+        # Those of invariants hold on all trajectories.
+        "laws": [_law_record(law, names) for law in (*found, *getattr(found, "laws", ()))],
         "derived": [
-            {
-                "name": each.name,
-                "function": each.function,
-                "sources": list(each.sources),
-                "by": [{"column": column, "part": part} for column, part in each.by],
-                "order": each.order,
-                "starts_at_zero": each.starts_at_zero,
-            }
-            for each in getattr(found, "derived", ())
+            pick(each, "name", "function", "sources", "order", "starts_at_zero")
+            | {"by": [{"column": column, "part": part} for column, part in each.by]}
+            for each in derived
         ],
         "totals": [
-            {
-                "row": each.row + 1,
-                "name": each.name,
-                "of": each.of,
-                "rows": (each.members + 1).tolist(),
-                "columns": list(each.columns),
-                "level": each.level,
-            }
-            for each in getattr(found, "totals", ())
+            pick(each, "name", "of", "columns", "level")
+            | {"row": each.row + 1, "rows": each.members + 1}
+            for each in totals
         ],
         "domains": [asdict(each) | {"text": str(each)} for each in getattr(found, "domains", ())],
         "units": dict(zip(found.names, getattr(found, "column_units", ()), strict=False)),
-        "notes": list(found.notes),
     }
 
 
-def _cells(checked: Any, table: Any) -> dict[str, list[Any]]:
-    """Return what was found, one line a cell, as columns."""
-    from vanishing.app.cli.tables import place_of
-    from vanishing.data.sheet_layout import CellPlaces
+def _law_record(law: Any, names: list[str]) -> dict[str, Any]:
+    logs = [[]] * len(law.exponents) if law.logs is None else law.logs
+    terms = zip(law.exponents, logs, law.coefficients, law.standard_errors, strict=True)
+    shown = ("latex", "degree", "bits", "extent", "p_value", "columns", "choices")
+    return pick(law, *shown) | {
+        "text": str(law),
+        "rows": len(law.rows),
+        "broken": law.n_broken,
+        "where": None if law.where is None else str(law.where),
+        "terms": [
+            {
+                "powers": powers,
+                "logarithms": list(compress(names, used)),
+                "coefficient": value,
+                "standard_error": error,
+            }
+            for powers, used, value, error in terms
+        ],
+    }
 
-    places = table.places or CellPlaces([], {})
-    lines = [
-        place_of(table, row)
-        | {"address": places.address(table.rows[row], cell["cell"]) if cell["cell"] else ""}
-        | cell
-        for row, cell in describe_cells(checked)
-    ]
+
+def _name_cells(table: Any) -> list[str]:
+    """Return the columns of the table of broken cells."""
     unknown = {"line"} if table.first_line is None else set()
     unknown |= set() if table.places else {"address"}
     unknown |= {"id"} if table.row_ids is None else set()
-    return {name: [line[name] for line in lines] for name in CELLS if name not in unknown}
+    return [name for name in CELLS if name not in unknown]
+
+
+def _list_cells(part: _Part) -> list[dict[str, Any]]:
+    """Return what was found, a line for each cell."""
+    from vanishing.app.cli.tables import place_of
+    from vanishing.data.sheet_layout import CellPlaces
+
+    table, names = part.table, _name_cells(part.table)
+    places = table.places or CellPlaces([], {})
+    lines = []
+    for row, cell in rules.describe_cells(part.checked):
+        address = places.address(table.rows[row], cell["cell"]) if cell["cell"] else ""
+        line = place_of(table, row) | {"address": address} | cell
+        lines.append({name: line[name] for name in names})
+    return lines
 
 
 def _write_table(output: Output, columns: dict[str, list[Any]]) -> None:

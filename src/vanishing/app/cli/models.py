@@ -23,6 +23,7 @@ from vanishing.app.cli.console import (
     emit,
     list_some,
     note,
+    state,
     working,
 )
 from vanishing.app.cli.options import Equations, Fitting, Threshold, Writing
@@ -34,6 +35,7 @@ from vanishing.data.whole_tables import Table
 from vanishing.detectors import ChristoffelDetector
 from vanishing.detectors.mixture import NothingVanishesError
 from vanishing.detectors.unlabeled import count_fits, fit_to_mixed
+from vanishing.equations.expansion import steps_of
 from vanishing.ideal import suggest_tolerance
 from vanishing.levels import BLOCK, UNINFORMATIVE
 from vanishing.polynomials.monomials import variable_names
@@ -81,17 +83,12 @@ def load_model(path: str) -> Any:
 
 def core(model: Any) -> Any:
     """Return the model itself, without the steps that come before it in a pipeline."""
-    while isinstance(model, Pipeline):
-        model = model.steps[-1][1]
-    return model
+    return steps_of(model)[-1]
 
 
 def preprocessing(model: Any) -> Pipeline | None:
     """Return the steps that come before the model itself, None if there are none."""
-    steps = []
-    while isinstance(model, Pipeline):
-        steps += [step for _, step in model.steps[:-1]]
-        model = model.steps[-1][1]
+    steps = steps_of(model)[:-1]
     return make_pipeline(*steps) if steps else None
 
 
@@ -131,11 +128,25 @@ def library_errors(where: str) -> Iterator[None]:
         raise DataError(f"{where}: {error}") from error
 
 
-@contextmanager
-def writing_report(path: str) -> Iterator[Callable[[float], object]]:
-    """Show progress while a report is written, by the function that it yields; turn errors."""
+def write_page(path: str, model: Any, table: Table, **found: Any) -> None:
+    """Write a report on a table and a model; ``found`` is what is known of its anomalies."""
+    from vanishing.app.report import write_equations_report, write_report
+
+    found["ids"] = table.rows if table.row_ids is None else table.row_ids
+    found["feature_names"] = table.shown_names
     with refusals(path), library_errors("report"), working("writing the report", 1.0) as step:
-        yield lambda share: step(done=share)
+        if is_detector(model):
+            write_report(
+                path,
+                model,
+                table.for_model,
+                title=f"Anomalies in {table.file_name}",
+                callback=lambda share: step(done=share),
+                **found,
+            )
+        else:
+            title = f"Equations of {table.file_name}"
+            write_equations_report(path, model, table.for_model, title=title, **found)
 
 
 def nothing_vanishes(smallest: float, tol: float | str) -> str:
@@ -151,10 +162,7 @@ def nothing_vanishes(smallest: float, tol: float | str) -> str:
 
 
 def anomaly_scores(model: Any, table: Table) -> FloatArray:
-    """Return a score for each row, larger for rows that break the equations more.
-
-    That is minus ``score_samples`` of a detector, and the norm of the values of an ideal.
-    """
+    """Return minus ``score_samples`` of a detector, or the norms of the values of an ideal."""
     if not (is_detector(model) or isinstance(core(model), VanishingIdeal)):
         raise ModelError(
             "a model of classes makes features and has no score; use vanishing transform, or fit "
@@ -417,10 +425,7 @@ _WORDS = (
 
 
 def truth(table: Table, anomalous: str | None) -> BoolArray:
-    """Say for each row whether its label marks an anomaly.
-
-    ``anomalous`` is the label that does; None if the labels are in ``_WORDS``.
-    """
+    """Say for each row whether its label marks an anomaly, by ``anomalous`` or by ``_WORDS``."""
     labels = np.array([str(label).strip().lower() for label in table.labels], dtype=object)
     found = set(labels.tolist())
     if anomalous is None:
@@ -451,15 +456,15 @@ def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
     return {"id" if id is None or id.isdecimal() else id: table.row_ids}
 
 
-def emit_or_write(columns: Columns, writing: Writing, *, json: bool) -> None:
-    """Write rows where the user wants them; with ``json``, on standard output unless to a file."""
-    if json and writing.out == PIPE:
+def emit_or_write(columns: Columns, writing: Writing) -> None:
+    """Write rows where the user wants them; with --json, on standard output unless to a file."""
+    if state.json and writing.out == PIPE:
         plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
         lines = zip(*plain.values(), strict=True)
         emit({"rows": [dict(zip(plain, line, strict=True)) for line in lines]})
         return
     write_table(writing.out, columns, format=writing.out_format)
-    if json:
+    if state.json:
         n_rows = len(next(iter(columns.values())))
         emit({"out": writing.out, "n_rows": n_rows, "columns": list(columns)})
 

@@ -5,7 +5,7 @@ texts, options stand under the heading that they name.
 """
 
 from dataclasses import Field, dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import typer
 
@@ -18,18 +18,21 @@ Generators = Literal["all", "minimal"]
 Annotation = Literal["github", "sarif"]
 
 #: Headings of help texts, in their order.
-OPTIONS, EQUATIONS, THRESHOLD = "Options", "Equations", "Threshold"
-COLUMNS, LAYOUT, OUTPUT = "Columns and rows", "Layout of tables (guessed by default)", "Output"
-PANELS = (OPTIONS, EQUATIONS, THRESHOLD, COLUMNS, LAYOUT, OUTPUT)
+Panel = Literal["Options", "Equations", "Threshold", "Columns", "Layout", "Output"]
 
 
-def option(panel: str, *names: str, default: Any = None, help: str, **more: Any) -> Any:
-    """Return a field of a group of options, with the arguments that ``typer.Option`` takes.
-
-    The name is that of the field, after a short one if there is any.
-    """
-    described = {"rich_help_panel": panel, "help": help, **more}
+def option(
+    panel: Panel, takes: str, help: str, *names: str, default: Any = None, **more: Any
+) -> Any:
+    """Return a field of a group of options: its heading, what it takes, and what it means."""
+    described = {"rich_help_panel": panel, "metavar": takes or None, "help": help, **more}
     return field(default=default, metadata={"names": names, "described": described})
+
+
+def flag(panel: Panel, help: str, *names: str) -> Any:
+    """Return a field of a group of options that is true where it is given."""
+    described = {"rich_help_panel": panel, "help": help}
+    return field(default=False, metadata={"names": names, "described": described})
 
 
 def describe_option(given: "Field[Any]") -> Any:
@@ -38,6 +41,11 @@ def describe_option(given: "Field[Any]") -> Any:
     if not any(name.startswith("--") for name in names):
         names = (f"--{given.name.replace('_', '-')}", *names)
     return typer.Option(*names, **given.metadata["described"])
+
+
+def list_options(group: "type[Options]") -> "list[Field[Any]]":
+    """Return the fields of a group of options that are options."""
+    return [each for each in fields(group) if each.metadata]
 
 
 def list_choices(choices: Any) -> str:
@@ -60,56 +68,67 @@ class Options:
 class Console(Options):
     """What is said; options of all commands."""
 
-    quiet: bool = option(OUTPUT, "-q", default=False, help="Print no notes and no progress.")
-    debug: bool = option(OUTPUT, default=False, help="Show the traceback of an error.")
+    json: bool = flag("Output", "Print one JSON object.")
+    quiet: bool = flag("Output", "Print no notes and no progress.", "-q")
+    debug: bool = flag("Output", "Show the traceback of an error.")
 
 
 class Reading(Options):
     """How tables are read."""
 
     columns: str | None = option(
-        COLUMNS,
-        "-c",
-        metavar="LIST",
-        help="Columns to use: names or numbers from 1, such as speed,3-5.",
+        "Columns", "LIST", "Columns to use: names or numbers from 1, such as speed,3-5.", "-c"
     )
-    drop: str | None = option(COLUMNS, metavar="LIST", help="Columns to leave out.")
-    id: str | None = option(
-        COLUMNS, metavar="COLUMN", help="Column that names the rows; not a feature."
-    )
+    drop: str | None = option("Columns", "LIST", "Columns to leave out.")
+    id: str | None = option("Columns", "COLUMN", "Column that names the rows; not a feature.")
     header: bool | None = option(
-        LAYOUT, "--header/--no-header", help="Whether the first line of a CSV file contains names."
+        "Layout", "", "Whether the first line of a CSV file contains names.", "--header/--no-header"
     )
-    delimiter: str | None = option(
-        LAYOUT, metavar="CHAR", help="Delimiter of a CSV file, or 'tab'."
-    )
+    delimiter: str | None = option("Layout", "CHAR", "Delimiter of a CSV file, or 'tab'.")
     decimal: DecimalOption | None = option(
-        LAYOUT, metavar="CHAR", help="Decimal sign of numbers that are text: . or ,"
+        "Layout", "CHAR", "Decimal sign of numbers that are text: . or ,"
     )
     format: TableFormat | None = option(
-        LAYOUT, metavar="NAME", help=f"Format of the tables: {list_choices(TableFormat)}."
+        "Layout", "NAME", f"Format of the tables: {list_choices(TableFormat)}."
     )
     sheet: str | None = option(
-        LAYOUT,
-        metavar="NAME",
-        help="Sheet of an Excel file, or cells of a table on it: Budget!B4:F30; of a CSV file "
+        "Layout",
+        "NAME",
+        "Sheet of an Excel file, or cells of a table on it: Budget!B4:F30; of a CSV file "
         "B4:F30. By default the first with a table of numbers, and for laws and check all of them.",
     )
     transposed: bool | None = option(
-        LAYOUT,
+        "Layout",
+        "",
+        "Whether the rows of a sheet are its variables; laws and check find out.",
         "--transposed/--not-transposed",
-        help="Whether the rows of a sheet are its variables; laws and check find out.",
     )
-    array: str | None = option(LAYOUT, metavar="NAME", help="Array of an NPZ file.")
+    array: str | None = option("Layout", "NAME", "Array of an NPZ file.")
+    label: str | None = None  # an option of some commands only
+
+
+class LabelledReading(Reading):
+    """How tables are read that may have true labels."""
+
+    label: str | None = option("Columns", "COLUMN", "Column of true labels; not a feature.")
+
+
+class ModelReading(Reading):
+    """How tables are read, and the model that they are for."""
+
+    model: str = option(
+        "Options", "FILE", "Model file of fit --save or detect --save.", "-m", default=...
+    )
+    skip_missing: bool = flag("Columns", "Leave out rows with missing values.")
 
 
 class Formatted(Options):
     """How a table is written."""
 
     out_format: OutputFormat | None = option(
-        OUTPUT,
-        metavar="NAME",
-        help=f"Format of the output: {list_choices(OutputFormat)}.",
+        "Output",
+        "NAME",
+        f"Format of the output: {list_choices(OutputFormat)}.",
         show_default="by suffix, else csv",
     )
 
@@ -118,11 +137,11 @@ class Writing(Formatted):
     """Where the table goes that a command is about."""
 
     out: str = option(
-        OUTPUT,
+        "Output",
+        "FILE",
+        "Table to write: .csv, .tsv, .parquet, .npy or .npz.",
         "-o",
         default="-",
-        metavar="FILE",
-        help="Table to write: .csv, .tsv, .parquet, .npy or .npz.",
         show_default="standard output",
     )
 
@@ -130,71 +149,66 @@ class Writing(Formatted):
 class Output(Formatted):
     """What is written besides what is shown."""
 
-    out: str | None = option(OUTPUT, "-o", metavar="FILE", help="Table to write, or - for a pipe.")
-    report: str | None = option(
-        OUTPUT, metavar="FILE", help="HTML page to write, in a single file."
-    )
-    json: bool = option(OUTPUT, default=False, help="Print one JSON object.")
+    out: str | None = option("Output", "FILE", "Table to write, or - for a pipe.", "-o")
+    report: str | None = option("Output", "FILE", "HTML page to write, in a single file.")
 
 
 class Threshold(Options):
     """Where normal ends."""
 
     contamination: str = option(
-        THRESHOLD,
-        default="auto",
-        metavar="FRACTION",
-        help="Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
+        "Threshold",
+        "FRACTION",
+        "Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
         "outliers of a box plot, or about one row in a hundred if there are none; fewer if "
         "held-out rows score lower than the others.",
+        default="auto",
     )
     calibration: float | None = option(
-        THRESHOLD,
-        metavar="FRACTION",
-        help="Fraction of the training rows to hold out, so that --contamination bounds the "
+        "Threshold",
+        "FRACTION",
+        "Fraction of the training rows to hold out, so that --contamination bounds the "
         "rate of false alarms.",
     )
     image_shape: str | None = option(
-        OPTIONS,
-        metavar="HxW",
-        help="Rows are images of this shape, such as 28x28: use the detector for images.",
+        "Options",
+        "HxW",
+        "Rows are images of this shape, such as 28x28: use the detector for images.",
     )
-    seed: int = option(OPTIONS, default=0, min=0, metavar="N", help="Random seed.")
+    seed: int = option("Options", "N", "Random seed.", default=0, min=0)
 
 
 class Equations(Options):
     """Which equations to look for; None where the user does not say."""
 
-    degree: int | None = option(
-        EQUATIONS, "-d", min=1, metavar="N", help="Largest degree.", show_default="2"
-    )
+    degree: int | None = option("Equations", "N", "Largest degree.", "-d", min=1, show_default="2")
     tol: str | None = option(
-        EQUATIONS,
-        "-t",
-        metavar="NUMBER",
-        help="Largest root mean square of an equation on the data, in units of the columns' "
+        "Equations",
+        "NUMBER",
+        "Largest root mean square of an equation on the data, in units of the columns' "
         "spreads if the columns are scaled. 'auto' finds the noise of the data, 'gap' a "
         "gap in the spectrum.",
+        "-t",
         show_default="auto; 0.1 for detectors, classes and --construction",
     )
     normalization: Normalization | None = option(
-        EQUATIONS,
+        "Equations",
+        "NAME",
+        f"How the size of an equation is measured: {list_choices(Normalization)}.",
         "-n",
-        metavar="NAME",
-        help=f"How the size of an equation is measured: {list_choices(Normalization)}.",
         show_default="gradient; contrastive with --contrast",
     )
     construction: Construction | None = option(
-        EQUATIONS,
-        metavar="NAME",
-        help=f"How equations are found: {list_choices(Construction)}. All except vca give each "
+        "Equations",
+        "NAME",
+        f"How equations are found: {list_choices(Construction)}. All except vca give each "
         "equation its own leading term.",
         show_default="vca",
     )
     generators: Generators | None = option(
-        EQUATIONS,
-        metavar="NAME",
-        help="Which equations to keep: all, or minimal, without those that follow from others.",
+        "Equations",
+        "NAME",
+        "Which equations to keep: all, or minimal, without those that follow from others.",
         show_default="all",
     )
 
@@ -208,51 +222,33 @@ class Fitting(Options):
     """What is done to the table before equations are fitted to it."""
 
     scale: bool = option(
-        EQUATIONS,
+        "Equations",
+        "",
+        "Standardize the columns first; equations are still in the original columns.",
         "--scale/--no-scale",
         default=True,
-        help="Standardize the columns first; equations are still in the original columns.",
     )
-    robust: bool = option(
-        EQUATIONS, default=False, help="Leave out rows that break the equations of the rest."
-    )
+    robust: bool = flag("Equations", "Leave out rows that break the equations of the rest.")
 
 
 class Compared(Options):
     """What the rows of a table are compared with."""
 
     train: str | None = option(
-        OPTIONS, metavar="TABLE", help="Table of normal rows.", show_default="the table itself"
+        "Options", "TABLE", "Table of normal rows.", show_default="the table itself"
     )
     model: str | None = option(
-        OPTIONS, "-m", metavar="FILE", help="Model file of detect --save or fit --save."
+        "Options", "FILE", "Model file of detect --save or fit --save.", "-m"
     )
 
 
-# --- Options of several commands that are in no group ---------------------------------------------
+class Saving(Options):
+    """Where the model goes."""
+
+    save: str | None = option("Output", "FILE", "Model file to write.", "-s")
 
 
-def _shared(panel: str, *names: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=panel, help=help, **more)
+class AsFitted(Options):
+    """How equations are written."""
 
-
-Model = Annotated[
-    str,
-    _shared(
-        OPTIONS, "--model", "-m", metavar="FILE", help="Model file of fit --save or detect --save."
-    ),
-]
-SkipMissing = Annotated[
-    bool, _shared(COLUMNS, "--skip-missing", help="Leave out rows with missing values.")
-]
-Label = Annotated[
-    str | None,
-    _shared(COLUMNS, "--label", metavar="COLUMN", help="Column of true labels; not a feature."),
-]
-Raw = Annotated[
-    bool, _shared(EQUATIONS, "--raw", help="Equations as fitted, not as short as the noise allows.")
-]
-Save = Annotated[
-    str | None, _shared(OUTPUT, "--save", "-s", metavar="FILE", help="Model file to write.")
-]
-Json = Annotated[bool, _shared(OUTPUT, "--json", help="Print one JSON object.")]
+    raw: bool = flag("Equations", "Equations as fitted, not as short as the noise allows.")

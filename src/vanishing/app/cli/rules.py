@@ -184,15 +184,20 @@ class Wrong(NamedTuple):
     sentence: str
     line: int | None
 
+    @classmethod
+    def in_row(cls, table: Any, row: int, name: str, sentence: str) -> "Wrong":
+        """Return what is wrong in a row of a table."""
+        return cls(table.where, name, sentence, table.find_line(int(table.rows[row])))
 
-def name_laws(checked: Any, stated: Any) -> dict[str, str]:
-    """Return the laws by what they are called: rules that were ``stated`` by their names."""
-    return {getattr(law, "id", str(law)): str(law) for law in stated or checked.laws}
+
+def name_law(law: Any) -> str:
+    """Return what a law is called: of a rule its name."""
+    return str(getattr(law, "id", law))
 
 
-def annotate_rows(checked: Any, stated: Any, table: Any, sheet: str = "") -> list[Wrong]:
+def annotate_rows(checked: Any, laws: Any, table: Any, sheet: str) -> list[Wrong]:
     """Return what is wrong in the rows of a table, in their order."""
-    names = [getattr(law, "id", str(law)) for law in stated or checked.laws]
+    names = [name_law(law) for law in laws]
     place = f"sheet {sheet!r}, " if sheet else ""
     wrong = []
     for each, sentence in zip(checked, checked.sentences(), strict=True):
@@ -200,8 +205,7 @@ def annotate_rows(checked: Any, stated: Any, table: Any, sheet: str = "") -> lis
         if each.is_missing and not has_text:
             continue  # it can be filled in
         name = "not-a-number" if has_text else names[each.laws[0]] if each.laws else "total"
-        line = table.find_line(int(table.rows[each.row]))
-        wrong.append(Wrong(table.where, name, f"{place}{sentence}", line))
+        wrong.append(Wrong.in_row(table, each.row, name, f"{place}{sentence}"))
     return wrong
 
 

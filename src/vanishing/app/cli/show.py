@@ -12,19 +12,17 @@ from vanishing.app.cli.console import (
     list_some,
     note,
     note_files,
-    required,
+    pick,
     say,
+    state,
     visible,
 )
 from vanishing.app.cli.exports import RULE_TARGETS, Dialect, RuleTarget, Wanted, export_rules
 from vanishing.app.cli.options import (
-    OPTIONS,
-    OUTPUT,
+    AsFitted,
     Equations,
     Fitting,
-    Json,
     Options,
-    Raw,
     Reading,
     list_choices,
     option,
@@ -36,17 +34,17 @@ class Chosen(Options):
     """Which equations of a model, and with how many digits."""
 
     ideal: str | None = option(
-        OPTIONS,
-        metavar="NAME",
-        help="Which ideal of a detector (part,cluster) or of classes (the class).",
+        "Options",
+        "NAME",
+        "Which ideal of a detector (part,cluster) or of classes (the class).",
         show_default="the first",
     )
     digits: int | None = option(
-        OPTIONS,
+        "Options",
+        "N",
+        "Digits of coefficients, more where an equation needs them.",
         min=1,
         max=ALL_DIGITS,
-        metavar="N",
-        help="Digits of coefficients, more where an equation needs them.",
         show_default="as many as the noise allows",
     )
 
@@ -66,16 +64,12 @@ class Showing(Chosen):
     """How to show equations."""
 
     terms: int = option(
-        OPTIONS, default=12, min=0, metavar="N", help="Terms of an equation to show, 0 for all."
+        "Options", "N", "Terms of an equation to show, 0 for all.", default=12, min=0
     )
     points: str | None = option(
-        OPTIONS,
-        metavar="TABLE",
-        help="Table of the points: drawn, and used to round the equations.",
+        "Options", "TABLE", "Table of the points: drawn, and used to round the equations."
     )
-    picture: str | None = option(
-        OUTPUT, metavar="FILE", help="Picture to draw: .png, .svg or .pdf."
-    )
+    picture: str | None = option("Output", "FILE", "Picture to draw: .png, .svg or .pdf.")
 
 
 def show(
@@ -85,7 +79,6 @@ def show(
     what: Annotated[
         What, typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}.")
     ] = "equations",
-    json: Json = False,
 ) -> None:
     """Show the equations of a model, its spectrum or its basis."""
     from vanishing.app.cli import describe, models, tables
@@ -97,7 +90,7 @@ def show(
         table = tables.read_input(asked.points, reading, model=fitted, gaps="skip")
     if asked.picture is not None:
         _draw(asked.picture, fitted, what, asked.ideal, table)
-    if json:
+    if state.json:
         emit(_record(fitted, what, asked))
         return
     say(describe.headline(fitted))
@@ -126,7 +119,7 @@ def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
     }
     if what != "equations":
         shown = ("degree", "tol", "spectrum") if what == "spectrum" else TRACED
-        traced = [{name: getattr(trace, name) for name in shown} for trace in ideal.trace_]
+        traced = [pick(trace, *shown) for trace in ideal.trace_]
         return record | {"stop_reason": ideal.stop_reason_, "degrees": traced}
     carried, names, meaning = describe.carry_back(model, key)
     texts = describe.equation_texts(carried, names, digits=asked.digits)
@@ -144,6 +137,7 @@ def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
 
 
 def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> None:
+    from vanishing import plotting
     from vanishing.app.cli import describe, models
 
     key, ideal = models.choose_ideal(model, name)
@@ -161,8 +155,8 @@ def _draw(path: str, model: Any, what: What, name: str | None, table: Any) -> No
     carried = describe.carry_back(model, key)
     if table is not None and what == "equations" and not carried.meaning:
         ideal, points = carried.ideal, table.for_model
-    names = {"equations": "ZeroSetDisplay", "spectrum": "SpectrumDisplay", "basis": "BasisDisplay"}
-    display = required("vanishing.plotting", names[what], extra="plot")
+    name = {"equations": "ZeroSet", "spectrum": "Spectrum", "basis": "Basis"}[what]
+    display = getattr(plotting, f"{name}Display")
     with models.library_errors(path):
         models.save_picture(path, lambda: display.from_estimator(ideal, points))
 
@@ -175,49 +169,35 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System, Ru
 SYSTEMS = get_args(System)
 
 
-class Exporting(Chosen):
+class Exporting(Chosen, AsFitted):
     """How to write equations, and where to."""
 
-    name: str = option(
-        OPTIONS, default="evaluate", metavar="NAME", help="Name of the function (python, c)."
-    )
+    name: str = option("Options", "NAME", "Name of the function (python, c).", default="evaluate")
     dtype: Literal["float32", "float64"] = option(
-        OPTIONS,
-        default="float32",
-        metavar="NAME",
-        help="Type of numbers (onnx): float32 or float64.",
+        "Options", "NAME", "Type of numbers (onnx): float32 or float64.", default="float32"
     )
     points: str | None = option(
-        OPTIONS,
-        metavar="TABLE",
-        help="Table of the points: used to shorten the equations (sympy, latex), or to prove "
+        "Options",
+        "TABLE",
+        "Table of the points: used to shorten the equations (sympy, latex), or to prove "
         "exact ones on its numbers as they are written (rational, computer algebra). Of rules, the "
         "table that they are for: its digits and columns of text count (excel: it is written).",
     )
     dialect: Dialect = option(
-        OPTIONS,
-        "--dialect",
+        "Options",
+        "NAME",
+        f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
         default="duckdb",
-        metavar="NAME",
-        help=f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
     )
-    table: str | None = option(
-        OPTIONS, "--table", metavar="NAME", help="Table that the SQL is about."
-    )
+    table: str | None = option("Options", "NAME", "Table that the SQL is about.")
     key: str | None = option(
-        OPTIONS,
-        "--key",
-        metavar="COLUMN",
-        help="Column that tells the rows and their order (sql, dbt); rules about the row before "
+        "Options",
+        "COLUMN",
+        "Column that tells the rows and their order (sql, dbt); rules about the row before "
         "need it.",
     )
     out: str = option(
-        OUTPUT,
-        "-o",
-        default="-",
-        metavar="FILE",
-        help="File to write.",
-        show_default="standard output",
+        "Output", "FILE", "File to write.", "-o", default="-", show_default="standard output"
     )
 
 
@@ -230,8 +210,6 @@ def export(
     reading: Reading,
     wanted: Equations,
     fitting: Fitting,
-    raw: Raw = False,
-    json: Json = False,
 ) -> None:
     """Write equations as SymPy, LaTeX, Python, C or ONNX.
 
@@ -251,10 +229,10 @@ def export(
         tables.check_outputs([None if target == "dbt" else out], [model, points])
         wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
         record = export_rules(model, cast(RuleTarget, target), wanted_rules, points, out, reading)
-        if json:
+        if state.json:
             emit(record)
         return
-    if target == "onnx" and out == "-" and (json or sys.stdout.isatty()):
+    if target == "onnx" and out == "-" and (state.json or sys.stdout.isatty()):
         raise UsageError("an ONNX graph is not text; name a file with --out")
     if target == "rational" and points is None:
         raise UsageError("rational equations are proved on exact points: --points X.csv")
@@ -278,23 +256,24 @@ def export(
             table = table.keep(models.core(fitted).inlier_mask_)
     lines: list[str] = []
     if target == "onnx":
-        to_onnx = required("vanishing.equations", "to_onnx", extra="onnx")
+        from vanishing.equations import to_onnx
+
         chosen = fitted if asked.ideal is None else models.choose_ideal(fitted, asked.ideal)[1]
         with models.library_errors("export to onnx"):
             content = bytes(to_onnx(chosen, dtype=asked.dtype).SerializeToString())
     else:
         proved = target in SYSTEMS and points is not None
-        if not raw and not proved and table is not None:
+        if not asked.raw and not proved and table is not None:
             lines = _short_lines(fitted, target, asked, table)
-        lines = lines or _lines(fitted, target, asked, reading, raw=raw)
+        lines = lines or _lines(fitted, target, asked, reading)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
-    if json and out == "-":
+    if state.json and out == "-":
         emit({"target": target, "lines": lines})
         return
     with tables.output_file(out) as file:
         file.write(content)
-    if json:
+    if state.json:
         emit({"target": target, "out": out, "bytes": len(content)})
 
 
@@ -322,12 +301,11 @@ def _short_lines(model: Any, target: Target, asked: Exporting, table: Any) -> li
     return [each.latex if is_latex else _sympy_text(each.expression) for each in found or []]
 
 
-def _lines(
-    model: Any, target: Target, asked: Exporting, reading: Reading, *, raw: bool
-) -> list[str]:
+def _lines(model: Any, target: Target, asked: Exporting, reading: Reading) -> list[str]:
+    from vanishing import equations
     from vanishing.app.cli import models
 
-    points, digits = asked.points, asked.digits
+    points, raw, digits = asked.points, asked.raw, asked.digits
     key, ideal = models.choose_ideal(model, asked.ideal)
     names, meaning = models.coordinate_names(model, key)
     if not ideal.basis_.count():
@@ -345,7 +323,7 @@ def _lines(
     if meaning:
         note(f"the equations are {meaning}")
     function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
-    write = required("vanishing.equations", function, extra="symbolic")
+    write = getattr(equations, function)
     with models.library_errors(f"export to {target}"):
         exact = _exact_points(str(points), reading, model) if is_proved else None
         if target == "rational":
@@ -355,11 +333,9 @@ def _lines(
             options |= {} if digits is None else {"digits": digits}
             return [write(ideal, target, names, **options).rstrip("\n")]
         if target == "sympy":
-            rounded = _rounded_expressions
-            found = (
-                write(ideal, names, **options) if raw else rounded(ideal, names, digits, **options)
-            )
-            return [_sympy_text(each) for each in found]
+            if not raw:
+                write, options["digits"] = _rounded_expressions, digits
+            return [_sympy_text(each) for each in write(ideal, names, **options)]
         if target == "latex":
             shown = ALL_DIGITS if raw else digits or 4
             return list(write(ideal, names, digits=shown, **options))
@@ -367,25 +343,21 @@ def _lines(
 
 
 def _rounded_expressions(
-    ideal: Any, names: Any, digits: int | None, preprocessor: Any = None
+    ideal: Any, names: Any, *, digits: int | None, preprocessor: Any = None
 ) -> list[Any]:
     """Return SymPy expressions without the terms and digits that do not count on the data."""
     import numpy as np
     import sympy
 
-    from vanishing.equations.expansion import choose_terms, equations_of
+    from vanishing.equations.expansion import choose_terms, equations_of, sympy_monomials
 
     equations = equations_of(ideal, names, preprocessor=preprocessor)
-    symbols = [sympy.Symbol(name) for name in equations.names]
     expressions = []
     for chosen in choose_terms(equations.basis, equations.scale, digits=digits):
         of_each = np.broadcast_to(chosen.digits, len(chosen.coefficients)).tolist()
-        each = zip(chosen.exponents.tolist(), chosen.coefficients, of_each, strict=True)
-        terms = [
-            sympy.Float(float(f"{value:.{n_digits}g}"))
-            * sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
-            for powers, value, n_digits in each
-        ]
+        rounded = [float(f"{c:.{n}g}") for c, n in zip(chosen.coefficients, of_each, strict=True)]
+        monomials = sympy_monomials(equations.names, chosen.exponents)
+        terms = (sympy.Float(c) * m for c, m in zip(rounded, monomials, strict=True))
         expressions.append(sympy.Add(*terms))
     return expressions
 
@@ -463,7 +435,6 @@ def info(
     ] = None,
     *,
     reading: Reading,
-    json: Json = False,
 ) -> None:
     """Describe a table and suggest what to run, or describe a model.
 
@@ -473,13 +444,13 @@ def info(
 
     if file is not None and not models.is_model_file(file):
         described = describe.describe_table(file, reading)
-        if json:
+        if state.json:
             emit(describe.description_record(described))
         else:
             describe.show_description(described)
         return
     record = _installation() if file is None else _file(file)
-    if json:
+    if state.json:
         emit(record)
         return
 

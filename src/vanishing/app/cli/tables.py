@@ -21,6 +21,7 @@ from vanishing.app.cli.console import (
     list_some,
     note,
     say,
+    state,
     working,
 )
 from vanishing.app.cli.options import Output, Reading
@@ -84,22 +85,17 @@ def choose(
     raw: OpenTable,
     reading: Reading,
     *,
-    label: str | None = None,
     model_names: Sequence[str] | None = None,
     lenient: bool = False,
 ) -> Chosen:
-    """Find the columns that options name.
-
-    ``model_names`` are the columns of a model, taken in that order unless ``--columns`` is given.
-    With ``lenient``, columns other than features may be missing.
-    """
+    """Find the columns that options name, or a model; with ``lenient`` others may be missing."""
     id_column = None if reading.id is None else _one(raw, reading.id, lenient=lenient)
     if reading.id is None and raw.index:
         id_column = raw.index[0]
         note(f"{raw.where}: {raw.column_name(id_column)} is an index and is used for row names")
     elif reading.id is None and reading.columns is None and model_names is None:
         id_column = _find_counter(raw)
-    label_column = None if label is None else _one(raw, label, lenient=lenient)
+    label_column = None if reading.label is None else _one(raw, reading.label, lenient=lenient)
     dropped = {id_column, label_column}
     if reading.drop is not None:
         dropped.update(_many(raw, reading.drop, lenient=lenient or model_names is not None))
@@ -193,7 +189,6 @@ def read_input(
     path: str,
     reading: Reading,
     *,
-    label: str | None = None,
     model: Any = None,
     secondary: bool = False,
     set_aside: bool = False,
@@ -212,7 +207,7 @@ def read_input(
     known_names, known_width = _columns_of(model)
     with working(f"reading {path}"), table_errors():
         opened = open_input(path, reading)
-        chosen = choose(opened, reading, label=label, model_names=known_names, lenient=secondary)
+        chosen = choose(opened, reading, model_names=known_names, lenient=secondary)
         features = chosen.features
         aside: tuple[SetAside, ...] = ()
         by_place = known_names is None or opened.names is None
@@ -483,7 +478,7 @@ def check_outputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
 
 def check_files(inputs: Sequence[str | None], output: Output, *others: str | None) -> None:
     """Refuse outputs of a command that cannot be written, before any work is done."""
-    if output.json and output.out == PIPE:
+    if state.json and output.out == PIPE:
         raise UsageError("--json and --out - would share standard output; name a file with --out")
     check_report(output.report)
     check_outputs([output.out, output.report, *others], inputs)

@@ -137,10 +137,7 @@ async def read_csv(request: Any, limits: Limits) -> bytes:
 
 
 def _check_kind(request: Any, expected: str, error: str, remedy: str) -> None:
-    """Check the content type.
-
-    It is a guard, too: pages of other origins cannot send these types without asking first.
-    """
+    """Check the content type: pages of other origins cannot send these without asking first."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != expected:
         got = repr(kind[:60]) if kind else "none"

@@ -39,10 +39,7 @@ Y_SOURCES = (*ARCS, *CONTRASTS, *CURVES)
 def scene(
     *, x: str | list[Any], y: str | list[Any], n_points: int, noise: float, seed: int
 ) -> dict[str, Any]:
-    """Draw the points of both sets: from a source, unless they are points themselves.
-
-    The noise is a standard deviation in units of the size of the curve.
-    """
+    """Draw the points of both sets, with noise in units of the size of the curve."""
     X = np.asarray(x) if isinstance(x, list) else _on_curve(x, n_points, noise, (seed, 0))
     if isinstance(y, list):
         Y = np.asarray(y)

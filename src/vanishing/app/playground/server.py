@@ -48,11 +48,7 @@ ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.it
 
 
 class Guard:
-    """ASGI middleware that answers requests to ``hosts`` only.
-
-    With ``any_address`` every IP address is accepted too: a rebound name is not an address, so that
-    this is safe.
-    """
+    """ASGI middleware that answers requests to ``hosts``, or to addresses, only."""
 
     def __init__(self, app: Any, *, hosts: Collection[str], any_address: bool) -> None:
         self.app = app

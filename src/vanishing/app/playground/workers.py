@@ -68,10 +68,7 @@ class Worker:
     async def ask(
         self, task: str, arguments: dict[str, Any], seconds: float
     ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """Have one task done; yield status and body of messages about progress, then the answer.
-
-        Raises a refusal if it takes too long, or the process ends.
-        """
+        """Have one task done; yield messages about progress, then the answer."""
         assert self.process.stdin is not None
         self.is_ready = False
         end = asyncio.get_running_loop().time() + seconds

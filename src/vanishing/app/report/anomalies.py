@@ -13,18 +13,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
-from vanishing.app.report import page
-from vanishing.app.report.charts import (
-    BINS,
-    CHART,
-    WIDE_CHART,
-    draw_chart,
-    draw_explanation,
-    mark_place,
-    name_axes,
-    picture,
-    summary_images,
-)
+from vanishing.app.report import charts, page
 from vanishing.app.report.equations import (
     MEASURED_ROWS,
     Formulas,
@@ -43,7 +32,7 @@ from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray, move_to_
 from vanishing.data.inputs import get_feature_names
 from vanishing.detectors.base import Detector
 from vanishing.detectors.score import Normal
-from vanishing.equations.mathml import Element, element
+from vanishing.equations.mathml import Child, Element, element
 from vanishing.equations.text import changed_number, number, significant
 from vanishing.explain.record import Bar, Explanation
 from vanishing.style import INK, LESS, MORE, NOTE
@@ -53,11 +42,7 @@ from vanishing.style import INK, LESS, MORE, NOTE
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Scored data and its detector.
-
-    Scores are larger for anomalous rows, and infinite for rows beyond all numbers. ``one_class``
-    says that labels were given, all of them the same; ``labels`` is None then.
-    """
+    """Scored data and its detector; labels of one kind only are None, with ``one_class``."""
 
     detector: Detector
     X: FloatArray
@@ -97,9 +82,13 @@ class Given:
         """Rows, most anomalous first."""
         return [int(row) for row in np.argsort(-self.scores, kind="stable")]
 
+    def name_label(self, row: int) -> str:
+        """Return what the label of a row says."""
+        return "anomaly" if self.labels is not None and self.labels[row] else "normal"
+
 
 def check_given(
-    detector: Any, X: Any, *, scores: Any, labels: Any, ids: Any, feature_names: Any, train: Any
+    detector: Any, X: Any, scores: Any, labels: Any, ids: Any, feature_names: Any, train: Any
 ) -> Given:
     """Check what ``write_report`` is given, and score what has no scores yet."""
     if not isinstance(detector, Detector):
@@ -111,14 +100,12 @@ def check_given(
     table = page.take_rows(detector, X)
     n_rows = len(table)
     found = detector.score_samples(X) if scores is None else scores
-    normality = _vector("scores", move_to_host(found), n_rows).astype(np.float64)
+    normality = _take_vector("scores", move_to_host(found), n_rows).astype(np.float64)
     if np.isnan(normality).any():
         raise ValueError(
             "scores contain NaN; pass the result of detector.score_samples(X), or None"
         )
     kinds, one_class = _check_labels(labels, n_rows)
-    names = tuple(get_feature_names(detector, feature_names))
-    train_table = None if train is None else page.take_rows(detector, train)
     return Given(
         detector=detector,
         X=table,
@@ -127,8 +114,8 @@ def check_given(
         labels=kinds,
         one_class=one_class,
         ids=page.take_row_names(ids, X, n_rows),
-        names=names,
-        train=train_table,
+        names=tuple(get_feature_names(detector, feature_names)),
+        train=None if train is None else page.take_rows(detector, train),
         train_scores=None if train is None else -move_to_host(detector.score_samples(train)),
         image_shape=image_shape_of(detector),
     )
@@ -147,7 +134,7 @@ def image_shape_of(detector: Any) -> tuple[int, ...] | None:
     return None
 
 
-def _vector(name: str, values: Any, n_rows: int) -> Any:
+def _take_vector(name: str, values: Any, n_rows: int) -> Any:
     vector = np.asarray(unmask(values, name))
     if vector.ndim == 2 and vector.shape[1] == 1:  # a column of a frame
         vector = vector[:, 0]
@@ -162,7 +149,7 @@ def _check_labels(labels: Any, n_rows: int) -> tuple[BoolArray | None, bool]:
     """Return which rows are anomalies, and whether all labels are the same."""
     if labels is None:
         return None, False
-    vector = _vector("labels", labels, n_rows)
+    vector = _take_vector("labels", labels, n_rows)
     expected = "labels must be 1 for anomalies and 0 for normal rows, or -1 and +1 as of predict"
     try:
         numbers = vector.astype(np.float64)
@@ -251,9 +238,7 @@ def write_report(
     True
     """
     page.check_folder(path)
-    given = check_given(
-        detector, X, scores=scores, labels=labels, ids=ids, feature_names=feature_names, train=train
-    )
+    given = check_given(detector, X, scores, labels, ids, feature_names, train)
     parts, unit = given.detector.anomaly_score_.parts, given.unit
     about = (_normal_rows(given), given.names, given.normal.mean, given.normal.spread)
     formulas = [Formulas(part, *about) for part in parts]
@@ -321,7 +306,7 @@ def _data_section(given: Given) -> list[Element]:
     if given.image_shape is not None:
         size = " × ".join(map(str, given.image_shape))
         words = f"{count_things(len(given.X), 'image')} of {size} pixels."
-        return [element("p", words), summary_images(given.X, given.image_shape)]
+        return [element("p", words), charts.summary_images(given.X, given.image_shape)]
     moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
     return page.summarize_columns(given.X, given.names, given.train, moved)
 
@@ -360,10 +345,7 @@ Explanations = Mapping[int, Explanation]
 def anomalies_section(
     given: Given, explained: Explanations, note: str, formulas: Sequence[Formulas]
 ) -> list[Element]:
-    """Return the ranked list of anomalous rows, and details of the first ones.
-
-    Explanations are by row; the note says which rows have one.
-    """
+    """Return the ranked list of anomalous rows, and details of the first ones."""
     anomalous = [row for row in given.order if given.anomalous[row]]
     others = [row for row in given.order if not given.anomalous[row]][: page.LISTED]
     unit = given.unit
@@ -452,28 +434,26 @@ def _expected_seconds(given: Given) -> float:
 def _list_rows(given: Given, explained: Explanations, rows: Sequence[int], caption: str) -> Element:
     """Return a table of rows with scores and what would be typical."""
     largest = float(given.scores[np.isfinite(given.scores)].max(initial=0.0)) or 1.0
-    titles: list[object] = [given.unit, "score", element("span", "bar", class_="unseen")]
-    kinds = ["row-name", "number", "score-bar"]
-    has_fixes = any(row in explained for row in rows)
-    if has_fixes:
-        titles.append("typical value")
-        kinds.append("fix")
+
+    def draw(row: int) -> Element:
+        return _draw_bar(given.scores[row] / largest, "more" if given.anomalous[row] else "rest")
+
+    def write_fix(row: int) -> Child:
+        changes = list_changes(explained[row]) if row in explained else []
+        fixes = [page.write_change(*each) for each in changes]
+        return fixes or (TOGETHER if row in explained else "–")
+
+    columns: list[tuple[Child, str, list[Child]]] = [
+        (given.unit, "row-name", [given.ids[row] for row in rows]),
+        ("score", "number", [page.format_score(given.scores[row]) for row in rows]),
+        (element("span", "bar", class_="unseen"), "score-bar", [draw(row) for row in rows]),
+    ]
+    if any(row in explained for row in rows):
+        columns.append(("typical value", "fix", [write_fix(row) for row in rows]))
     if given.labels is not None:
-        titles.append("label")
-        kinds.append("short")
-    lines = []
-    for row in rows:
-        score = float(given.scores[row])
-        bar = _draw_bar(score / largest, "more" if given.anomalous[row] else "rest")
-        cells: list[object] = [given.ids[row], page.format_score(score), bar]
-        if row in explained:
-            changes = list_changes(explained[row])
-            cells.append([page.write_change(*each) for each in changes] or TOGETHER)
-        elif has_fixes:
-            cells.append("–")
-        if given.labels is not None:
-            cells.append("anomaly" if given.labels[row] else "normal")
-        lines.append(cells)
+        columns.append(("label", "short", [given.name_label(row) for row in rows]))
+    titles, kinds, cells = zip(*columns, strict=True)
+    lines = list(zip(*cells, strict=True))
     return page.make_table(titles, lines, kinds, caption=caption, class_="ranked")
 
 
@@ -491,7 +471,7 @@ def _card(
     if fixed is not None:
         score += f", {page.format_score(fixed.counterfactual_score)} when fixed"
     if given.labels is not None:
-        score += f", labelled {'anomaly' if given.labels[row] else 'normal'}"
+        score += f", labelled {given.name_label(row)}"
     head = element(
         "h4" if given.image_shape is None else "h3",
         f"{given.unit.capitalize()} {given.ids[row]}",
@@ -499,8 +479,9 @@ def _card(
     )
     if given.image_shape is not None:
         about = given.image_shape, given.ids[row]
-        shown = picture(given.X[row], *about) if fixed is None else draw_explanation(fixed, *about)
-        return element("article", head, shown)
+        if fixed is None:
+            return element("article", head, charts.picture(given.X[row], *about))
+        return element("article", head, charts.draw_explanation(fixed, *about))
     assert explanation is not None
     bars = explanation.bars(page.LARGE_LISTED, "column")
     return element(
@@ -642,8 +623,8 @@ def scores_section(given: Given) -> list[Element]:
     found = [element("p", words), _histogram(given)]
     if given.labels is not None:
         curves = compare_with_labels(given.scores, given.labels)
-        caught = int(np.sum(given.labels & given.anomalous))
-        false_alarms = count_things(int(np.sum(~given.labels & given.anomalous)), "false alarm")
+        caught = int(given.labels[given.anomalous].sum())
+        false_alarms = count_things(int(given.anomalous.sum()) - caught, "false alarm")
         low, high = curves.auc_interval
         words = (
             f"{int(given.labels.sum()):,} of {count_things(len(given.labels), given.unit)} are "
@@ -672,7 +653,7 @@ def scores_section(given: Given) -> list[Element]:
 def _histogram(given: Given) -> Element:
     """Return the histogram in two widths, of which the page shows the one that fits."""
     low, high = _range(given)
-    edges = np.linspace(low, high, BINS + 1)
+    edges = np.linspace(low, high, charts.BINS + 1)
     groups = [(given.scores, "normal", f"{given.unit}s")]
     if given.labels is not None:
         groups = [
@@ -704,18 +685,19 @@ def _histogram(given: Given) -> Element:
             heights = np.histogram(np.clip(given.train_scores, low, high), edges)[0]
             ax.stairs(heights * (most / max(1, heights.max())), edges, color=INK, baseline=None)
         ax.set(xlim=(low, high), ylim=(0, most * 1.02))
-        name_axes(ax, "anomaly score", f"{given.unit}s", counts=True)
+        charts.name_axes(ax, "anomaly score", f"{given.unit}s", counts=True)
         if low <= given.threshold <= high:
-            mark_place(ax, given.threshold, f"threshold {threshold}")
+            charts.mark_place(ax, given.threshold, f"threshold {threshold}")
 
     label = (
         f"Histogram of the anomaly scores of {count_things(len(given.scores), given.unit)}: "
         f"median {page.format_score(float(np.median(given.scores)))}, largest {largest}, "
         f"threshold {threshold}"
     )
-    charts = [draw_chart(paint, label, size=size) for size in (CHART, WIDE_CHART)]
-    charts[1].set("class", "wide")
-    return page.figure(element("div", charts, class_="either"), caption)
+    narrow = charts.draw_chart(paint, label)
+    wide = charts.draw_chart(paint, label, size=charts.WIDE_CHART)
+    wide.set("class", "wide")
+    return page.figure(element("div", narrow, wide, class_="either"), caption)
 
 
 def _range(given: Given) -> tuple[float, float]:
@@ -725,7 +707,7 @@ def _range(given: Given) -> tuple[float, float]:
     lower, upper = np.quantile(known, [0.25, 0.75])
     # A single score far away would leave the others in one bar. The last bar counts what is further
     # off, so that the middle half of the scores keeps three bars.
-    far = max(upper + BINS / 3 * (upper - lower), 2 * given.threshold - lower)
+    far = max(upper + charts.BINS / 3 * (upper - lower), 2 * given.threshold - lower)
     low, high = float(known.min()), float(min(known.max(), far))
     if not high > low:
         return low - 0.5, low + 0.5
@@ -742,7 +724,7 @@ def _draw_curve(
         ax.plot([0, 1], chance, color=NOTE, linewidth=1, linestyle=(0, (4, 3)))
         ax.plot(*curve, color=LESS, linewidth=2, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
-        name_axes(ax, *names)
+        charts.name_axes(ax, *names)
         ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
-    return page.figure(draw_chart(paint, words), f"{words}; dashed: chance")
+    return page.figure(charts.draw_chart(paint, words), f"{words}; dashed: chance")

@@ -44,10 +44,7 @@ def draw_chart(
     size: tuple[float, float] = CHART,
     ratios: tuple[int, ...] = (1,),
 ) -> Element:
-    """Return a chart that a function paints on axes of matplotlib, one above the other.
-
-    The label says what it shows, for those who do not see it.
-    """
+    """Return a chart that a function paints on axes of matplotlib, with a label in words."""
     import_extra("matplotlib", extra="plot", purpose="a report")
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -91,10 +88,7 @@ def _take_into_page(svg: Element, label: str) -> Element:
 
 
 def name_axes(ax: Any, across: str, up: str, *, counts: bool = False) -> None:
-    """Write the names of both axes, the upper one where it is read first, and few numbers.
-
-    Those of ``counts`` are whole.
-    """
+    """Write the names of both axes, and few numbers, whole ones for ``counts``."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_xlabel(across, fontsize=NOTE_SIZE, color=NOTE)
@@ -163,10 +157,7 @@ PICTURE_SIDE = 112
 
 
 def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str) -> Element:
-    """Return an image, the suggested fix, and what each pixel adds to the score.
-
-    The shape is height, width and perhaps channels; the row is its name.
-    """
+    """Return an image, the suggested fix, and what each pixel adds to the score."""
     sample, fix = explanation.sample, explanation.counterfactual
     ends = float(sample.min()), float(sample.max())
     heat = explanation.attribution.reshape(shape[0], shape[1], -1).sum(axis=2)

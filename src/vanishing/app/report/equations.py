@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.pipeline import Pipeline
 
-from vanishing.app.report import page
-from vanishing.app.report.charts import BINS, draw_chart, mark_place, name_axes
+from vanishing.app.report import charts, page
 from vanishing.app.wording import (
     LONGEST_FORMULA_NAME,
     MOST_WRITTEN_TERMS,
@@ -28,7 +26,7 @@ from vanishing.app.wording import (
 from vanishing.arrays.namespace import FloatArray, lazy
 from vanishing.data.inputs import get_feature_names
 from vanishing.detectors.score import Part
-from vanishing.equations.expansion import choose_terms, equations_of, is_quick
+from vanishing.equations.expansion import choose_terms, equations_of, is_quick, steps_of
 from vanishing.equations.mathml import Element, element, mathml_equation
 from vanishing.equations.simplification import TidyEquation, tidy
 from vanishing.equations.sizes import DataScale, terms_that_count
@@ -87,9 +85,7 @@ def write_equations_report(
     True
     """
     page.check_folder(path)
-    ideal = model
-    while isinstance(ideal, Pipeline):
-        ideal = ideal.steps[-1][1]
+    ideal = steps_of(model)[-1]
     if not isinstance(ideal, VanishingIdeal):
         raise TypeError(
             "model must be a fitted VanishingIdeal or a Pipeline that ends in one, got "
@@ -191,11 +187,8 @@ def _list_rows(
     lines = []
     for i in np.argsort(-times.max(axis=1), kind="stable")[: page.LISTED]:
         k = int(times[i].argmax())
-        off, ratio = (
-            page.format_power(float(values[i, k]), ".4g"),
-            page.format_power(times[i, k], ".3g"),
-        )
-        lines.append((row_names[i], str(k + 1), off, ratio))
+        off = page.format_power(float(values[i, k]), ".4g")
+        lines.append((row_names[i], str(k + 1), off, page.format_power(times[i, k], ".3g")))
     table = page.make_table(
         ("row", "equation", "off by", "times typical"),
         lines,
@@ -270,11 +263,7 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class Formulas:
-    """The equations of one part of a detector.
-
-    The sizes of terms are taken on ``rows``, which are normal; ``center`` and ``scale`` are mean
-    and spread of the training data.
-    """
+    """The equations of one part of a detector; the sizes of terms are taken on normal ``rows``."""
 
     part: Part
     rows: FloatArray
@@ -317,10 +306,7 @@ class Formulas:
 
     @lazy
     def tidied(self) -> list[TidyEquation]:
-        """The equations as short as the noise allows, of one ideal in the columns themselves.
-
-        None where there are too few rows that keep them to tell the noise.
-        """
+        """The equations of one ideal in the columns, as short as the noise allows."""
         first = self.part.components[0]
         if not self.part.in_features or len(self.part.components) > 1 or first.center.any():
             return []
@@ -389,10 +375,7 @@ def equations_section(
     unit: str,
     explained: Sequence[Explanation] = (),
 ) -> list[Element]:
-    """Return the equations: those that anomalous rows break most, and then those that hold best.
-
-    The unit is what a row is called; ``explained`` are the explanations of anomalous rows.
-    """
+    """Return the equations: those that anomalous rows break most, and then those that hold best."""
     if not parts:
         words = "There are no equations: every column of the training data is constant."
         return [element("p", words)]
@@ -406,17 +389,16 @@ def equations_section(
         words = f"In {clusters}, {count_things(in_clusters, 'equation')} hold up to noise"
     elif in_clusters:
         words += f"; {in_clusters:,} more hold in {clusters}"
+    rounded = (
+        "small terms left out where that changes an equation by less than a tenth of its usual "
+        "deviation"
+    )
     if any(each.tidied for each in formulas):
-        words += (
-            ". Coefficients are rounded and terms left out as long as the noise of normal "
-            f"{unit}s hides the change"
-        )
-    else:
-        words += (
-            ". Coefficients are rounded and small terms left out where that changes an equation "
-            "by less than a tenth of its usual deviation"
-        )
-    words += "; if there are many terms, dots stand for all but the largest."
+        rounded = f"terms left out as long as the noise of normal {unit}s hides the change"
+    words += (
+        f". Coefficients are rounded and {rounded}; if there are many terms, dots stand for all "
+        "but the largest."
+    )
     found = [element("p", words), *_list_broken(formulas, unit, explained)]
     coordinates = []
     if any(not each.in_columns for each in formulas):
@@ -513,13 +495,13 @@ def draw_spectra(traces: Mapping[str, Sequence[Sequence[Any]]]) -> list[Element]
         "on the training rows. If the extent is at most the tolerance, the polynomial vanishes and "
         "is an equation."
     )
-    charts = [
+    drawn = [
         page.figure(*_spectrum(name, steps))
         for name, several in traces.items()
         for degree in range(1, max(map(len, several)) + 1)
         if (steps := [step for trace in several for step in trace if step.degree == degree])
     ]
-    return [element("p", words), element("div", charts, class_="charts")]
+    return [element("p", words), element("div", drawn, class_="charts")]
 
 
 def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
@@ -536,7 +518,7 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
     # Whole powers of ten, at least one apart.
     low = float(np.floor(finite.min() - 0.02)) if finite.size else -1.0
     high = max(float(np.ceil(finite.max(initial=low) + 0.02)), low + 1.0)
-    edges = np.linspace(low, high, BINS + 1)
+    edges = np.linspace(low, high, charts.BINS + 1)
     counts = [np.histogram(each, edges)[0] for each in logs]
     found = f"{len(vanishing)} of {count_things(len(vanishing) + len(others), 'direction')} vanish"
     words = f"{name}, degree {steps[0].degree}: {found}"
@@ -545,15 +527,15 @@ def _spectrum(name: str, steps: Sequence[Any]) -> tuple[Element, str]:
         ax.stairs(counts[0] + counts[1], edges, fill=True, color=NEUTRAL)
         ax.stairs(counts[0], edges, fill=True, color=LESS)
         ax.set(xlim=(low, high), ylim=(0, 1.02 * max(1, (counts[0] + counts[1]).max())))
-        name_axes(ax, "extent", "directions", counts=True)
+        charts.name_axes(ax, "extent", "directions", counts=True)
         powers = np.unique(np.round(np.linspace(low, high, min(5, int(high - low) + 1))))
         ax.set_xticks(powers, [page.format_power(10.0**power, "g") for power in powers.tolist()])
         if len(drawn_tols) == 1:
-            mark_place(ax, drawn_tols[0], f"tolerance {page.format_power(tols[-1], '.3g')}")
+            charts.mark_place(ax, drawn_tols[0], f"tolerance {page.format_power(tols[-1], '.3g')}")
         elif drawn_tols:
-            mark_place(ax, drawn_tols[0], f"tolerances {page.format_power(tols[0], '.2g')}")
-            mark_place(ax, drawn_tols[-1], f"to {page.format_power(tols[-1], '.2g')}")
+            charts.mark_place(ax, drawn_tols[0], f"tolerances {page.format_power(tols[0], '.2g')}")
+            charts.mark_place(ax, drawn_tols[-1], f"to {page.format_power(tols[-1], '.2g')}")
 
     n_infinite = sum(step.unbounded for step in steps)
     infinite = f", {n_infinite} of infinite extent" if n_infinite else ""
-    return draw_chart(paint, f"Histogram of extents. {words}"), words + infinite
+    return charts.draw_chart(paint, f"Histogram of extents. {words}"), words + infinite

@@ -9,7 +9,7 @@ import numpy as np
 
 from vanishing.app.report import page
 from vanishing.app.report.charts import CHART, draw_chart
-from vanishing.app.wording import NAMED, count_things
+from vanishing.app.wording import NAMED, count_things, list_unused
 from vanishing.arrays.namespace import FloatArray
 from vanishing.data.source import get_columns
 from vanishing.equations.mathml import Child, Element, element
@@ -102,11 +102,7 @@ def _laws_section(laws: Any, X: Any) -> list[Element]:
         for law in laws
     ]
     parts = [element("ol", items, class_="equations laws")] if items else []
-    used = {name for law in laws for name in law.columns}
-    used |= {name for each in getattr(laws, "derived", ()) for name in each.needed}
-    used |= {law.where.column for law in laws if law.where is not None}
-    used |= {name for each in laws.domains for name in each.columns}
-    if items and (unused := [name for name in laws.names if name not in used]):
+    if items and (unused := list_unused(laws)):
         line = f"In no law: {join(unused, 20)}"
         parts.append(element("p", f"{line.removesuffix('.')}.", class_="note"))
     parts += [element("p", text) for text in write_domains(laws.domains)]

@@ -44,11 +44,7 @@ def write_page(
     model: str = "",
     notes: Sequence[str] = (),
 ) -> None:
-    """Write a page completely or not at all.
-
-    It begins with a sentence, figures with what they are, and notes; a section has an anchor, a
-    heading and elements. The line with the date names the model.
-    """
+    """Write a page completely or not at all; a section has an anchor, a heading and elements."""
     date = datetime.now(UTC).strftime("written on %Y-%m-%d %H:%M UTC")
     date = f"{model}, {date}" if model else date[:1].upper() + date[1:]
     head = element(
@@ -156,10 +152,7 @@ def fold_rest(
     is_large: bool = False,
     all_folded: bool = False,
 ) -> list[Element]:
-    """Show the first items at once and the next ones in a fold, and say how many are left.
-
-    ``show`` takes some of the items and the place of the first of them.
-    """
+    """Show the first items at once, the next ones in a fold, and say how many are left."""
     n_seen, n_folded = (LARGE_LISTED, LARGE_FOLDED) if is_large else (LISTED, FOLDED)
     n_seen = 0 if all_folded else n_seen
     found = [show(items[:n_seen], 0)] if items[:n_seen] else []
@@ -254,11 +247,7 @@ def summarize_columns(
     train: FloatArray | None = None,
     importance: FloatArray | None = None,
 ) -> list[Element]:
-    """Return a table with statistics of every column, NaN left out.
-
-    ``train`` holds other rows to compare with. Of wide tables the columns of largest importance are
-    shown, by default the first ones.
-    """
+    """Return statistics of every column, or of those of largest importance, beside ``train``."""
     n_rows, n_columns = X.shape
     words = f"{count_things(n_rows, 'row')} and {count_things(n_columns, 'column')}."
     if train is not None:
