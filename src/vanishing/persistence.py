@@ -46,6 +46,7 @@ from vanishing.saving import (
     LARGEST_HEADER,
     PIPELINE,
     Arrays,
+    Checked,
     ModelFileError,
     check_model_pipeline,
     collect_classes,
@@ -281,7 +282,8 @@ class Decoder:
         if kept is Pipeline:
             _check_types(parameters, MODEL_PIPELINE if path == "model" else PIPELINE, path)
         estimator = kept(**parameters)
-        estimator._validate_params()  # noqa: SLF001  (scikit-learn has no public name for it)
+        if isinstance(estimator, Checked):  # scikit-learn's check theirs in a fit
+            estimator.check_parameters()
         if fitted:
             types, shapes, required = get_fitted(kept)
             _check_keys(nodes["fitted"], required, types, path)
