@@ -549,13 +549,12 @@ class VanishingIdeal(Saveable, UnsupervisedTransformer, BaseEstimator):
         self
         """
         refuse_points_as_y(self, X, y)
-        return self._fit(X, contrast, sample_weight, part=False)
+        return self.fit_part(X, contrast, sample_weight=sample_weight, part=False)
 
-    def fit_part(self, X: Any, contrast: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit as a part of a larger model, without warnings and refusals of this part alone."""
-        return self._fit(X, contrast, sample_weight, part=True)
-
-    def _fit(self, X: Any, contrast: Any, sample_weight: Any, *, part: bool) -> Self:
+    def fit_part(
+        self, X: Any, contrast: Any = None, *, sample_weight: Any = None, part: bool = True
+    ) -> Self:
+        """Fit; a ``part`` of a larger model without warnings and refusals of this part alone."""
         self._validate_params()
         settings = self._settings()
         check_contrast(settings.normalization, given=contrast is not None)
@@ -1082,8 +1081,7 @@ def vca(X: Any, Y: Any = None, *, tol: float = 0.1, max_degree: int | None = 2) 
     """
     normalization = "vca" if Y is None else "contrastive"
     ideal = VanishingIdeal(max_degree=max_degree, tol=tol, normalization=normalization)
-    # As in fit, so that warnings point at the caller.
-    return ideal._fit(X, Y, None, part=False)  # noqa: SLF001
+    return ideal.fit_part(X, Y, part=False)  # as fit does, so that warnings point at the caller
 
 
 # --- Parameters of an ideal that is a parameter itself, such as ``ideal__tol`` --------------------

@@ -71,7 +71,15 @@ def require(condition: bool, message: str) -> None:
 # --- The methods of all models --------------------------------------------------------------------
 
 
-class Saveable:
+class Checked:
+    """Mixin of estimators whose parameters are checked when a file is read."""
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is not valid."""
+        self._validate_params()  # type: ignore[attr-defined]
+
+
+class Saveable(Checked):
     """Mixin of the estimators that can be written to a file."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -117,16 +125,13 @@ class Saveable:
         return graph
 
 
-class Preprocessor(ABC):
+class Preprocessor(Checked, ABC):
     """Base of the transformers of this library that files keep in front of a model."""
 
     @property
     @abstractmethod
     def n_features_out(self) -> int:
         """Number of columns of the output."""
-
-
-OUR_ESTIMATORS = (Saveable, Preprocessor)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -338,7 +343,7 @@ def get_file_name(kept: type) -> str:
 
 def is_estimator(kept: type) -> bool:
     """Say whether a class has parameters and fitted attributes, rather than fields."""
-    return kept in PREPROCESSORS or issubclass(kept, OUR_ESTIMATORS)
+    return kept in PREPROCESSORS or issubclass(kept, Checked)
 
 
 def is_record(kept: type) -> bool:
@@ -505,7 +510,7 @@ class Encoder:
             require(all(type(key) is str for key in value), f"{path} has keys that are not strings")
             return {"dict": self._encode_all(value, path, fitted=fitted)}
         name = get_file_name(kind)
-        if kind in PREPROCESSORS or is_own(value, OUR_ESTIMATORS):
+        if kind in PREPROCESSORS or is_own(value, Checked):
             return {"class": name} | self._encode_estimator(value, path, fitted=fitted)
         if not is_record(kind):
             raise ModelFileError(_refusal(value, path))
@@ -536,7 +541,7 @@ class Encoder:
             _check_types(state, types, path)
             unknown = present.keys() - parameters.keys() - state.keys() - LEFT_OUT
             # Scikit-learn keeps notes to itself; ours are all needed.
-            if unknown and is_own(estimator, OUR_ESTIMATORS):
+            if unknown and is_own(estimator, Checked):
                 raise ModelFileError(
                     f"{path} has the attributes {sorted(unknown)}, for which model files have no "
                     "place; remove them"

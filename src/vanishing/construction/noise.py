@@ -31,7 +31,7 @@ from vanishing.construction.gsvd import REGULAR
 from vanishing.construction.moments import Frame, Moments, factor_affine
 from vanishing.construction.passes import Factor
 from vanishing.data.source import ArraySource, SampleSource, sample_rows
-from vanishing.levels import BLOCK, CHANCE, FOLDS, OUTLYING, SAFETY, SAME, UNINFORMATIVE
+from vanishing.levels import BLOCK, CHANCE, FOLDS, MEMORY, OUTLYING, SAFETY, SAME, UNINFORMATIVE
 from vanishing.polynomials.basis import CLEARLY, STANDARD_ERRORS, largest_by_chance
 from vanishing.polynomials.monomials import (
     NEARLY_DEPENDENT,
@@ -185,7 +185,8 @@ class MomentSeries:
     def matrix(self, t: float, degree: int) -> FloatArray:
         """Return M(t): the mean of the product of each two monomials up to a degree."""
         powers = t ** np.arange(len(self.terms))
-        return np.asarray((powers @ self.terms)[self._find_products(degree)])
+        products = find_products(self.n_features, degree, 2 * self.degree)
+        return np.asarray((powers @ self.terms)[products])
 
     def gradients(self, t: float, degree: int) -> FloatArray:
         """Return the mean of ∇p·∇q for each two monomials p and q up to a degree."""
@@ -195,12 +196,9 @@ class MomentSeries:
         by_x = np.tensordot(self.frame.axes, by_u, axes=1)
         return np.asarray(np.einsum("iab,ac,icd->bd", by_x, below, by_x, optimize=True))
 
-    def _find_products(self, degree: int) -> IntArray:
-        return find_products(self.n_features, degree, 2 * self.degree)
-
     def along(self, coefficients: FloatArray, degree: int) -> FloatArray:
         """Return the mean of the square of one polynomial, as coefficients of powers of t."""
-        squares = self.terms[:, self._find_products(degree)]
+        squares = self.terms[:, find_products(self.n_features, degree, 2 * self.degree)]
         return np.asarray(squares @ coefficients @ coefficients)
 
     def extents(self, t: float, degree: int) -> FloatArray:
@@ -289,9 +287,6 @@ def noise_of(coefficients: FloatArray) -> tuple[float, float]:
 # which no θ satisfies exactly. The efficient compromise weights them by the inverse of the
 # covariance of their sampling errors (the generalized method of moments, in steps: the covariance
 # depends on θ). How badly they are satisfied tests whether there is an equation of that degree.
-
-#: Rows for each condition at least, to estimate their covariance.
-ROWS_PER_CONDITION = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,9 +413,8 @@ REFUTED = STANDARD_ERRORS * STANDARD_ERRORS
 UNBOUNDED = 6
 #: Rows for each unknown at least, so that a fit leaves most of the noise as it is.
 ROWS_PER_UNKNOWN = 4
-#: Monomials of a polynomial at most, and numbers that are computed: seconds of work. Of more rows
-#: some are drawn.
-MOST_UNKNOWNS, MOST_WORK = 400, 4e8
+#: Monomials of a polynomial at most: seconds of work.
+MOST_UNKNOWNS = 400
 
 
 def search_moments(
@@ -436,7 +430,8 @@ def search_moments(
     spread = spread_of(affine)
     if highest < min(2, max_degree) or not spread > 0:
         return None
-    most = int(MOST_WORK / count(source.n_features, 2 * highest))
+    # Of more rows, some are drawn: as many as have values that fit into the memory of a step.
+    most = MEMORY // (8 * count(source.n_features, 2 * highest))
     if n_rows > most and not source.weighted:
         source, n_rows = ArraySource(sample_rows(source, most, seed=0)), float(most)
     noisy = NoisyMoments.compute(source, Frame.fit(affine), highest, memory_budget)
@@ -490,7 +485,9 @@ def _conditions(
     """Return the moment conditions of the degrees for which there are rows enough."""
     found = []
     for degree in range(1, noisy.degree):
-        needed = ROWS_PER_CONDITION * count(source.n_features, degree + 1)
+        # The covariance of k conditions has relative errors of about √(k/N): these must be so small
+        # that it is not 0 by chance.
+        needed = int(REFUTED * count(source.n_features, degree + 1))
         if n_rows < needed:
             break
         sample = source

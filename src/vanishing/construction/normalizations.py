@@ -321,20 +321,17 @@ class Coefficient(Normalization):
 
     def form(self, stage: Stage) -> Form:
         """Expand F and the candidates in the original variables."""
-        if not stage.projects:
-            with np.errstate(over="ignore", invalid="ignore"):
-                form = stage.form(stage.expansion()[1])
-            largest, smallest = np.max(form.scale), np.min(form.scale)
-            if not (
-                largest < 2.0 ** (2 * LARGEST_POWER) and smallest > 2.0 ** (-2 * LARGEST_POWER)
-            ):
-                raise refuse_units(stage)
-            return replace(form, definite=True)
-        variables, exponents = scale_columns(stage)
-        if is_ordinary(variables, exponents, stage.degree, homogeneous=False):
-            return replace(stage.form(stage.expansion()[1]), definite=True)
-        powers = monomials(stage.n_features, stage.degree).exponents
-        return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
+        if stage.projects:
+            variables, exponents = scale_columns(stage)
+            if not is_ordinary(variables, exponents, stage.degree, homogeneous=False):
+                powers = monomials(stage.n_features, stage.degree).exponents
+                return graded_form(stage, variables, exponents, -(powers @ exponents).astype(float))
+        with np.errstate(over="ignore", invalid="ignore"):
+            form = stage.form(stage.expansion()[1])
+        largest = 2.0 ** (2 * LARGEST_POWER)
+        if not (np.max(form.scale) < largest and np.min(form.scale) > 1 / largest):
+            raise refuse_units(stage)
+        return replace(form, definite=True)
 
 
 # --- Unit mean gradient on X (Kera and Hasegawa, 2020; the paper's nVCA) --------------------------
@@ -457,17 +454,12 @@ class GradientWeighted(Normalization):
         """Expand in the original variables and weight the monomials by moments of X."""
         table = monomials(stage.n_features, stage.degree)
         variables, exponents = scale_columns(stage)
-        if not stage.projects:
-            weights = _weights(stage, table, exponents)
-            coefficients = stage.expansion(exponents=exponents)[1]
-            smallest = int(exponents[_is_present(stage)].min())
-            return stage.form(np.ldexp(weights[:, None] * coefficients, -smallest))
-        if is_ordinary(variables, exponents, stage.degree, homogeneous=True):
-            weights = _weights(stage, table, np.zeros_like(exponents))
-            return stage.form(weights[:, None] * stage.expansion()[1])
         # With u_k = x_k / 2**e_k, ∂/∂x_k is ∂/∂u_k divided by 2**e_k.
         weights = _weights(stage, table, exponents)
         smallest = int(exponents[_is_present(stage)].min())
+        if not stage.projects or is_ordinary(variables, exponents, stage.degree, homogeneous=True):
+            coefficients = stage.expansion(exponents=exponents)[1]
+            return stage.form(np.ldexp(weights[:, None] * coefficients, -smallest))
         with np.errstate(divide="ignore"):  # the constant has weight 0
             return graded_form(stage, variables, exponents, np.log2(weights) - smallest)
 

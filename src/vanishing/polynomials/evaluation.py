@@ -338,9 +338,6 @@ class Evaluator:
         if degree == 1:
             if _are_all_variables(left, x):
                 out[...] = x.T
-            elif is_numpy_array(out):
-                for row, variable in zip(out, left.tolist(), strict=True):
-                    row[...] = x[:, variable]
             else:
                 out[...] = namespace(x).take(x.T, self._on(x, left), axis=0)
             return
