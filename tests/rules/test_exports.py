@@ -415,6 +415,12 @@ def test_a_workbook_marks_cells_that_break_rules_about_all_rows():
     )
 
 
+def test_a_tolerance_between_texts_cannot_be_said():
+    rules = Rules((Rule("texts", parse('city == "x"'), tolerance=0.1),))
+    (reason,) = to_json(rules).unsaid
+    assert "only numbers can be computed with" in reason
+
+
 def test_a_rule_about_texts_is_no_formula():
     frame = pd.DataFrame({"city": ["x", "y"], "n": [1.0, 2.0]})
     export = to_excel(of_people('city == "x"'), frame, texts=["city"], formulas=True)
