@@ -473,7 +473,7 @@ class WrappedSource(CompositeSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from blocks
 
-    def change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
+    def _change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
         """Return a kernel for blocks of the other source."""
         return kernel
 
@@ -484,7 +484,7 @@ class WrappedSource(CompositeSource):
         """Summarize the rows where they are, with their weights."""
         if weights is None:
             weights = self.weights
-        kernel = self.change_kernel(kernel)
+        kernel = self._change_kernel(kernel)
         return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
 
 
@@ -600,7 +600,7 @@ class MappedSource(WrappedSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from map(self.function, blocks)
 
-    def change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
+    def _change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
         """Return a kernel that applies the function first."""
         function = self.function  # alone: the kernel may travel, and the source must not
         return lambda x, *roots: kernel(function(x), *roots)
