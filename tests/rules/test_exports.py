@@ -415,6 +415,19 @@ def test_a_workbook_marks_cells_that_break_rules_about_all_rows():
     )
 
 
+def test_a_tolerance_between_texts_cannot_be_said():
+    rules = Rules((Rule("texts", parse('city == "x"'), tolerance=0.1),))
+    (reason,) = to_json(rules).unsaid
+    assert "only numbers can be computed with" in reason
+
+
+def test_a_rule_about_texts_is_no_formula():
+    frame = pd.DataFrame({"city": ["x", "y"], "n": [1.0, 2.0]})
+    export = to_excel(of_people('city == "x"'), frame, texts=["city"], formulas=True)
+    sheet = openpyxl.load_workbook(io.BytesIO(export.files["table.xlsx"]))["Table"]
+    assert [cell.value for cell in sheet["A"]] == ["city", "x", "y"]
+
+
 def test_a_workbook_of_a_sound_table_breaks_no_formula():
     """Ties may be rounded up or down, blanks leave products unknown, and totals are sums."""
     quantity, weight = np.arange(3, 43, dtype=float), np.tile([0.25, 0.5, 1.3, 2.7], 10)

@@ -28,8 +28,11 @@ from vanishing.arrays.namespace import (
 from vanishing.data.source import (
     GROUPED,
     ArraySource,
+    Kernel,
+    Merge,
     NoRowsError,
     Summary,
+    Weights,
     check_block,
     describe_mismatch,
     get_column_names,
@@ -150,13 +153,9 @@ class DaskSource(StreamedSource):
             yield Chunk(dask.compute(rows)[0], where)
 
     def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
+        self, kernel: Kernel[Summary], merge: Merge[Summary], *, max_rows: int,
+        weights: Weights = None,
+    ) -> Summary:  # fmt: skip
         """Summarize the blocks on the workers and merge neighbours in a tree.
 
         The weights of each block are sent to where the block is.

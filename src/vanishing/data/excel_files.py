@@ -47,24 +47,21 @@ def open_excel(
     grids = {title: grid for title, grid in grids.items() if any(grid)}
     if not grids:
         raise TableError(f"{where} holds no table: its sheets are empty")
-    regions, split = {}, {}
-    for title, grid in grids.items():
-        regions[title] = find_regions(grid, always=always) if always or header is None else []
-        split[title] = _split_columns(*_find_table(grid), header)
-    with_numbers = (each for each in grids if regions[each] or _holds_numbers(split[each][1]))
+    regions = {
+        title: find_regions(grid, always=always) if always or header is None else []
+        for title, grid in grids.items()
+    }
+    plain = {title: _find_plain(grid, header) for title, grid in grids.items()}
+    with_numbers = (each for each in grids if regions[each] or _holds_numbers(plain[each][0]))
     title = next(with_numbers, next(iter(grids)))
-    names, columns, places, notes = split[title]
-    if not places:
+    region, notes = plain[title]
+    if not region.body:
         raise TableError(f"{where} has no rows, only a header; at least one is required")
     found = regions[title]
     if always or [(each.left_out, len(each.header)) for each in found] not in ([], [((), 1)]):
         opened = open_region(found, area, where, f"{title}!", decimal, transposed=transposed)
     else:
-        follow = places == list(range(places[0], places[0] + len(places)))
-        opened = ColumnFile(
-            where, names, columns, index=(0,) if names is not None and not names[0] else (),
-            first_line=places[0] if follow else None, decimal=decimal,
-        )  # fmt: skip
+        opened = _open(region, where, decimal)
         opened.layout_notes += notes
         opened.is_turnable = any(each.times for each in found)
     others = [repr(other) for other in grids if other != title]
@@ -87,16 +84,24 @@ def open_region(
         has = f"has the tables {', '.join(tables)}" if tables else "has no names above numbers"
         raise TableError(f"{where} {has}; expected the cells of a table on a sheet, got {area!r}")
     region = tables.get(area) or max(regions, key=lambda each: len(each.body) * len(each.columns))
-    names, cells, places = region.read(transposed=transposed)
-    opened = ColumnFile(
-        where, names, list(map(make_column, cells)), index=() if names[0] else (0,),
-        first_line=None if transposed else region.first_line, decimal=decimal,
-    )  # fmt: skip
+    opened = _open(region, where, decimal, transposed=transposed)
     others = ", ".join(repr(title + each) for each in tables if not area and each != region.area)
     said = region.describe(transposed=transposed)
     opened.layout_notes.append(Note(said, "sheet" if others else "", others))
-    opened.places, opened.is_turnable = places, bool(region.times) and not transposed
+    opened.places = region.read(transposed=transposed)[2]
+    opened.is_turnable = bool(region.times) and not transposed
     return opened
+
+
+def _open(
+    region: Region, where: str, decimal: str | None, *, transposed: bool = False
+) -> ColumnFile:
+    names, cells, _ = region.read(transposed=transposed)
+    return ColumnFile(
+        where, names if region.header else None, list(map(make_column, cells)),
+        index=(0,) if region.header and not names[0] else (),
+        first_line=None if transposed else region.first_line, decimal=decimal,
+    )  # fmt: skip
 
 
 def choose_sheet(titles: Sequence[str], sheet: str, where: str) -> str:
@@ -115,11 +120,11 @@ def list_sheets(content: bytes, where: str) -> tuple[list[str], list[str]]:
     found, others = list[str](), list[str]()
     for each in book.worksheets:
         grid = _read_cells([each]) if each.sheet_state == "visible" else []
-        regions, (rows, places) = find_regions(grid), _find_table(grid)
+        regions = find_regions(grid)
         if len(regions) > 1:
             found += [f"{each.title}!{region.area}" for region in regions]
         else:
-            is_table = regions or (rows and _holds_numbers(_split_columns(rows, places, None)[1]))
+            is_table = regions or (any(grid) and _holds_numbers(_find_plain(grid, None)[0]))
             (found if is_table else others).append(each.title)
     return found, others
 
@@ -152,18 +157,23 @@ def _read_cells(sheets: Sequence[Any]) -> Grid:
     return [row + [None] * (width - len(row)) if set(row) - {None} else [] for row in every]
 
 
-def _find_table(every: Grid) -> tuple[list[Row], list[int]]:
-    """Return the rows of the table on a sheet, without empty rows and titles, and their numbers."""
-    places = [i for i, row in enumerate(every, 1) if any(cell is not None for cell in row)]
-    rows = [every[i - 1] for i in places]
-    if not rows:
-        return [], []
-    sizes = [sum(cell is not None for cell in row) for row in rows]
+def _find_plain(grid: Grid, header: bool | None) -> tuple[Region, list[Note]]:
+    """Return the table of a sheet with nothing else than titles above it, and notes."""
+    lines = [i for i, row in enumerate(grid) if any(cell is not None for cell in row)]
+    sizes = [sum(cell is not None for cell in grid[i]) for i in lines]
     # Rows above the first that is half as full as the fullest one are titles.
-    start = next(i for i, size in enumerate(sizes) if 2 * size >= max(sizes))
-    rows, places = rows[start:], places[start:]
-    used = [j for j in range(len(rows[0])) if any(row[j] is not None for row in rows)]
-    return [[row[j] for j in used] for row in rows], places
+    start = next(k for k, size in enumerate(sizes) if 2 * size >= max(sizes))
+    top, *rest = lines[start:]
+    used = [j for j in range(len(grid[top])) if any(grid[i][j] is not None for i in (top, *rest))]
+    first = [write_cell(grid[top][j]) for j in used]
+    notes = []
+    if header is None:
+        header, is_doubtful = guess_header(
+            first, [[write_cell(grid[i][j]) for j in used] for i in rest]
+        )
+        notes = describe_header(first, has_names=header, is_doubtful=is_doubtful)
+    names, body = ([top], rest) if header else ([], [top, *rest])
+    return Region(grid, names, body, used, first), notes
 
 
 def _take_formulas(sheets: Sequence[Any]) -> Iterator[Row]:
@@ -178,26 +188,12 @@ def _take_formulas(sheets: Sequence[Any]) -> Iterator[Row]:
         ]
 
 
-def _split_columns(
-    rows: list[Row], places: list[int], header: bool | None
-) -> tuple[list[str] | None, list[Any], list[int], list[Note]]:
-    """Return the names of the columns, the columns, the numbers of their rows, and notes."""
-    first = [write_cell(cell) for cell in rows[0]]
-    notes = []
-    if header is None:
-        below = [[write_cell(cell) for cell in row] for row in rows[1:]]
-        header, is_doubtful = guess_header(first, below)
-        notes = describe_header(first, has_names=header, is_doubtful=is_doubtful)
-    columns = [make_column([row[j] for row in rows[int(header) :]]) for j in range(len(rows[0]))]
-    return first if header else None, columns, places[int(header) :], notes
-
-
-def _holds_numbers(columns: Sequence[Any]) -> bool:
+def _holds_numbers(region: Region) -> bool:
     """Say whether a column has numbers, written as computers or as people do."""
-    read = list(map(read_cells, columns))
+    columns = [read_cells(make_column(cells)) for cells in region.read()[1]]
     return any(
-        read_texts(cells.tolist()) is not None for cells in read if cells.dtype == object
-    ) or any(np.isfinite(cells).any() for cells in read if cells.dtype != object)
+        read_texts(cells.tolist()) is not None for cells in columns if cells.dtype == object
+    ) or any(np.isfinite(cells).any() for cells in columns if cells.dtype != object)
 
 
 def _is_missing(cell: Any) -> bool:

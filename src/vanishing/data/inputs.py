@@ -134,24 +134,19 @@ def as_source(
     -------
     SampleSource
     """
-    return add_weights(_as_source(data, columns, header, decimal, name), weights)
-
-
-def _as_source(
-    data: Any,
-    columns: Sequence[str] | None,
-    header: bool | None,
-    decimal: str | None,
-    name: str,
-) -> SampleSource:
-    # Arrays need no readers of files and chunks, and no Dask.
     if _is_path(data) and not is_url(data):
         from vanishing.data.streamed_tables import open_path
 
-        return open_path(data, columns=columns, header=header, decimal=decimal, name=name)
+        source = open_path(data, columns=columns, header=header, decimal=decimal, name=name)
+        return add_weights(source, weights)
     for option, value in (("header", header), ("decimal", decimal)):
         if value is not None:
             raise ValueError(f"{option} is for the paths of CSV files, got a {type(data).__name__}")
+    return add_weights(_wrap(data, columns, name), weights)
+
+
+def _wrap(data: Any, columns: Sequence[str] | None, name: str) -> SampleSource:
+    # Arrays need no readers of files and chunks, and no Dask.
     if _is_dataset(data):
         from vanishing.data.streamed_tables import TableSource, split_dataset
 

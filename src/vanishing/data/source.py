@@ -43,6 +43,11 @@ from vanishing.levels import BLOCK, SAME
 # --- What the algorithm asks of data: a summary of all rows, made of summaries of blocks ----------
 
 Summary = TypeVar("Summary")
+#: Makes a summary of a block of rows and, if rows have weights, the square roots of these.
+Kernel = Callable[..., Summary]
+#: Makes one summary of those of two neighbors.
+Merge = Callable[[Summary, Summary], Summary]
+Weights = FloatArray | None
 
 #: Neighbouring blocks whose summaries are merged by one thread, or by one task of Dask. Large, so
 #: that the thread that merges groups does not hold up the others; small, so that all threads get
@@ -121,13 +126,9 @@ class SampleSource(ABC):
         """
 
     def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
+        self, kernel: Kernel[Summary], merge: Merge[Summary], *, max_rows: int,
+        weights: Weights = None,
+    ) -> Summary:  # fmt: skip
         """Summarize every block and merge the summaries.
 
         Parameters
@@ -179,7 +180,7 @@ class SampleSource(ABC):
                 return reduce(merge, parts)
 
     def _kernel_arguments(
-        self, max_rows: int, weights: FloatArray | None
+        self, max_rows: int, weights: Weights
     ) -> Generator[tuple[Array, ...], None, None]:
         """Yield the rows of each block, with the square roots of their weights if there are any."""
         start = 0
@@ -449,7 +450,7 @@ class WrappedSource(CompositeSource):
     """A source with the rows, the columns and the names of another one, which summarizes them."""
 
     #: Weights of the rows, where the other source has none.
-    weights: FloatArray | None = None
+    weights: Weights = None
 
     def __init__(self, source: SampleSource) -> None:
         super().__init__([source])
@@ -472,22 +473,18 @@ class WrappedSource(CompositeSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from blocks
 
-    def change_kernel(self, kernel: Callable[..., Summary]) -> Callable[..., Summary]:
+    def _change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
         """Return a kernel for blocks of the other source."""
         return kernel
 
     def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
+        self, kernel: Kernel[Summary], merge: Merge[Summary], *, max_rows: int,
+        weights: Weights = None,
+    ) -> Summary:  # fmt: skip
         """Summarize the rows where they are, with their weights."""
         if weights is None:
             weights = self.weights
-        kernel = self.change_kernel(kernel)
+        kernel = self._change_kernel(kernel)
         return self.source.map_reduce(kernel, merge, max_rows=max_rows, weights=weights)
 
 
@@ -603,7 +600,7 @@ class MappedSource(WrappedSource):
         with close_after(self.source.blocks(max_rows)) as blocks:
             yield from map(self.function, blocks)
 
-    def change_kernel(self, kernel: Callable[..., Summary]) -> Callable[..., Summary]:
+    def _change_kernel(self, kernel: Kernel[Summary]) -> Kernel[Summary]:
         """Return a kernel that applies the function first."""
         function = self.function  # alone: the kernel may travel, and the source must not
         return lambda x, *roots: kernel(function(x), *roots)
@@ -630,13 +627,9 @@ class ConcatenatedSource(CompositeSource):
             yield from source.blocks(max_rows)
 
     def map_reduce(
-        self,
-        kernel: Callable[..., Summary],
-        merge: Callable[[Summary, Summary], Summary],
-        *,
-        max_rows: int,
-        weights: FloatArray | None = None,
-    ) -> Summary:
+        self, kernel: Kernel[Summary], merge: Merge[Summary], *, max_rows: int,
+        weights: Weights = None,
+    ) -> Summary:  # fmt: skip
         """Summarize the rows of each source where they are, with their own weights."""
         if weights is not None:  # of all rows, across the sources
             return super().map_reduce(kernel, merge, max_rows=max_rows, weights=weights)

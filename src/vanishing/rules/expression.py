@@ -244,6 +244,7 @@ _INFIX = {
     "/": (_RANKS["*"], _RANKS["-"]),
     "**": (_TIGHTEST, _RANKS["-"]),
 }
+_PREFIXES = {"-": "-", "not": "not "}
 _BARE = re.compile(r"[^\W\d]\w*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -298,11 +299,8 @@ def write_number(value: float) -> str:
 
 def _write_call(node: Call) -> str:
     name = node.name
-    match node.arguments:
-        case (operand,) if name == "-":
-            return f"-{write(operand, _RANKS['-'])}"
-        case (operand,) if name == "not":
-            return f"not {write(operand, _RANKS['not'])}"
+    if name in _PREFIXES:
+        return _PREFIXES[name] + write(node.arguments[0], _RANKS[name])
     if name in ("in", "is null"):
         return _write_test(node)
     if name not in _INFIX:

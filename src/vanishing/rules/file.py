@@ -219,13 +219,9 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 
 def _leave_out_defaults(record: Any) -> dict[str, Any]:
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    default: dict[str, Any] = {
-        field.name: {} if field.default_factory is dict else field.default
-        for field in fields(record)
-    }
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in values.items()
-        if value != default[key]
-    }
+    found = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if value != ({} if field.default_factory is dict else field.default):
+            found[field.name] = list(value) if isinstance(value, tuple) else value
+    return found

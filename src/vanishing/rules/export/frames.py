@@ -251,10 +251,12 @@ def to_json(rules: Rules, *, texts: Collection[str] = ()) -> Export:
     records, unsaid = [], list(rules.unsaid)
     for rule in rules:
         record = describe_rule(rule) | {"columns": list(rule.columns)}
-        if rule.kind == "total":
-            unsaid.append(f"{rule.id} ({rule}): total rows are not decided row by row")
-        else:
+        try:
+            if rule.kind == "total":
+                raise RuleError("total rows are not decided row by row")
             record["condition"] = str(rules.condition(rule, texts))
+        except RuleError as error:
+            unsaid.append(f"{rule.id} ({rule}): {error}")
         records.append(record)
     content = {"rules": records, "not said": unsaid}
     return Export({"rules.json": json.dumps(content, indent=2) + "\n"}, tuple(unsaid))

@@ -127,7 +127,7 @@ def _list_formulas(
     computed: set[str] = set()
     for rule in rules:
         target = _find_target(rule)
-        if target is None or computed & {target, *rule.columns}:
+        if target is None or target in texts or computed & {target, *rule.columns}:
             continue  # cells would be computed from each other
         computed.add(target)
         right = rule.expression.children[1]
