@@ -209,8 +209,6 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
         return np.column_stack([gradients, gradients @ direction])
 
     ends = view.contribution(on_line(line, np.array([[0.0, 1.0]])))
-    if not np.isfinite(ends).all():
-        return np.full_like(direction, np.nan)
     # What the product leaves open of single derivatives is the error that is asked for.
     errors = np.full(len(direction) + 1, np.inf)
     errors[-1] = max(SAME * np.abs(ends).max(), negligible)
