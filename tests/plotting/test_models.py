@@ -72,18 +72,18 @@ def pictures(table):
     model = VanishingDetector(VanishingIdeal(tol=0.1)).fit(table)
     row = table.iloc[[0]] * [1.0, 1.5]
     sphere = make_variety("sphere", 100)
+    for display in DISPLAYS:
+        yield display.from_estimator(model, table)
+    yield ZeroSetDisplay.from_estimator(model, table, polynomials=0, sign_regions=True)
+    yield ZeroSetDisplay.from_estimator(VanishingIdeal(tol=1e-6).fit(sphere), sphere, resolution=8)
+    yield ExplanationDisplay.from_estimator(model, row)
+    yield ExplanationDisplay.from_estimator(model, row, image_shape=(1, 2))
     part = plt.figure().subfigures(1, 2)[0]
-    return [
-        *(display.from_estimator(model, table) for display in DISPLAYS),
-        ZeroSetDisplay.from_estimator(model, table, polynomials=0, sign_regions=True),
-        ZeroSetDisplay.from_estimator(VanishingIdeal(tol=1e-6).fit(sphere), sphere, resolution=8),
-        ExplanationDisplay.from_estimator(model, row),
-        ExplanationDisplay.from_estimator(model, row, image_shape=(1, 2)),
-        SpectrumDisplay.from_estimator(model, ax=part.subplots()),
-    ]
+    yield SpectrumDisplay.from_estimator(model, ax=part.subplots())
 
 
 def test_on_dark_paper_the_ink_is_light(table):
+    plt.close("all")
     with plt.style.context("dark_background"):
         for shown in pictures(table):
             shown.figure_.figure.canvas.draw()
@@ -93,7 +93,7 @@ def test_on_dark_paper_the_ink_is_light(table):
             is_basis = isinstance(shown, BasisDisplay)
             assert texts
             assert [each for each in dark if not (is_basis and int(each) > 80)] == []
-        plt.close("all")
+            plt.close("all")
 
 
 def test_others_are_refused(table):

@@ -1,7 +1,7 @@
 """Explanations of a score: counterfactuals, and what each feature adds to the difference."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -58,15 +58,17 @@ class Landscape:
     few_features: bool
     by_itself: ByItself
     units: FloatArray | None = None
-    #: Per view, the derivative of its coordinates with respect to the features; may be sparse.
-    matrices: list[Any] = field(init=False)
 
-    def __post_init__(self) -> None:
-        matrices = [
+    @lazy
+    def matrices(self) -> list[Any]:
+        """Per view, the derivative of its coordinates with respect to the features; maybe sparse.
+
+        Raises if a map is not affine.
+        """
+        return [
             linear_part(function, self.bend(v, self.center), self.bent_scale(v))
             for v, function in enumerate(self.maps)
         ]
-        object.__setattr__(self, "matrices", matrices)
 
     def bend(self, v: int, x: FloatArray, features: IntArray | EllipsisType = ...) -> FloatArray:
         """Return φ_v of features, along the last axis of x."""
@@ -209,8 +211,6 @@ def mean_gradient(view: View, start: FloatArray, end: FloatArray, negligible: fl
         return np.column_stack([gradients, gradients @ direction])
 
     ends = view.contribution(on_line(line, np.array([[0.0, 1.0]])))
-    if not np.isfinite(ends).all():
-        return np.full_like(direction, np.nan)
     # What the product leaves open of single derivatives is the error that is asked for.
     errors = np.full(len(direction) + 1, np.inf)
     errors[-1] = max(SAME * np.abs(ends).max(), negligible)

@@ -88,12 +88,12 @@ class _Moved:
 class _Squares:
     """Affine functions of points x less squares of such functions: l (x, 1) - Σ_a (v_a (x, 1))².
 
-    ``vectors`` are v_a of each ideal, and ``linear`` is l of each, 0 by default. Ideals are sorted
+    ``vectors`` are v_a of each ideal, and ``affine`` is l of each, 0 by default. Ideals are sorted
     by the number of their vectors, so that one matrix has the first vectors of all, another the
     second ones of the first ideals, and so on.
     """
 
-    def __init__(self, vectors: Sequence[FloatArray], linear: FloatArray | None = None) -> None:
+    def __init__(self, vectors: Sequence[FloatArray], affine: FloatArray | None = None) -> None:
         counts = np.array([len(each) for each in vectors])
         order = np.argsort(-counts, kind="stable")
         self._place = np.argsort(order, kind="stable")
@@ -101,17 +101,17 @@ class _Squares:
             np.stack([vectors[j][layer] for j in order[: int(np.sum(counts > layer))]])
             for layer in range(int(counts.max(initial=0)))
         ]
-        self._linear = None if linear is None else linear[order]
+        self._affine = None if affine is None else affine[order]
         self._moved = _Moved()
 
     def __call__(self, columns: Array, start: Array | None = None) -> Array:
         """Return the values at points, one a column, plus ``start``: shape (n_ideals, n_points)."""
         xp, like = namespace(columns), {"dtype": columns.dtype, "device": columns.device}
         points = xp.concat([columns, xp.ones((1, columns.shape[1]), **like)], axis=0)
-        if self._linear is None:
+        if self._affine is None:
             total = xp.zeros((len(self._place), columns.shape[1]), **like)
         else:
-            total = self._moved(self._linear, columns) @ points
+            total = self._moved(self._affine, columns) @ points
         if start is not None:
             total += start
         buffer = np.empty_like(total) if isinstance(total, np.ndarray) else None

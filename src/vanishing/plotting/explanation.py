@@ -33,12 +33,14 @@ from vanishing.style import (
 
 def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     """Draw an explanation as bars, one for each of ``n_features`` at most and one for the rest."""
-    bars = explanation.bars(n_features)
+    bars = _shorten(explanation.bars(n_features))
     lines = [equation.summary for equation in explanation.equations] if bars else []
     lines = ["Broken equations:", *lines] if lines else []
     if ax is None:
         height = 2 * LABELS + CELL * len(bars) + LINE_SPACING * NOTE_SIZE / 72 * len(lines)
-        ax = new_axes(1, (WIDE_SIDE + LEGEND, height))
+        # The equations begin below the bars, to the right of the names.
+        needed = _measure([bar.name for bar in bars], TEXT_SIZE) + _measure(lines, NOTE_SIZE)
+        ax = new_axes(1, (max(WIDE_SIDE + LEGEND, needed + LABELS), height))
     elif np.ndim(ax) > 0:
         raise ValueError("ax must be one Axes for a table; pass image_shape if x is an image")
     ink = choose_colors(ax.figure).ink
@@ -57,14 +59,23 @@ def draw_bars(explanation: Explanation, n_features: int, ax: Any) -> Any:
     return ax
 
 
-def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
-    """Draw one bar a feature, names on the left, numbers and values in columns on the right."""
+def _shorten(bars: Sequence[Bar]) -> list[Bar]:
+    """Return bars with names that are short, but different from each other."""
+    short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest]))
+    return [bar if bar.is_rest else bar._replace(name=next(short)) for bar in bars]
+
+
+def _measure(texts: Sequence[str], size: float) -> float:
+    """Return how wide the longest text is, in inches."""
     from matplotlib.textpath import TextPath
 
+    paths = [TextPath((0, 0), text, size=size) for text in texts if text]
+    return max((float(path.get_extents().width) for path in paths), default=0.0) / 72
+
+
+def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
+    """Draw one bar a feature, names on the left, numbers and values in columns on the right."""
     added = np.array([bar.attribution for bar in bars])
-    # Names are short, but different from each other.
-    short = iter(shorten_names([bar.name for bar in bars if not bar.is_rest]))
-    names = [bar.name if bar.is_rest else next(short) for bar in bars]
     look = choose_colors(ax.figure)
     colors = [
         look.neutral if bar.is_rest else look.more if bar.attribution > 0 else look.less
@@ -75,7 +86,9 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
     ax.axvline(0, color=look.ink, linewidth=0.8)
     ax.set_xlim(min(added.min(), 0.0), max(added.max(), 0.0))
     ax.set_ylim(len(bars) - 0.5, -0.5)
-    ax.set_yticks(places, names, fontsize=TEXT_SIZE, color=look.ink, parse_math=False)
+    ax.set_yticks(
+        places, [bar.name for bar in bars], fontsize=TEXT_SIZE, color=look.ink, parse_math=False
+    )
     ax.tick_params(axis="y", length=0, pad=PAD)
     ax.set_xlabel(
         "what each feature adds to the score", fontsize=NOTE_SIZE, color=look.note, loc="left"
@@ -93,8 +106,7 @@ def _draw_bars(ax: Any, bars: Sequence[Bar]) -> None:
         for place, text in zip(places, texts, strict=True):
             ax.annotate(text, xy=(1, place), xytext=(start, 0), **beside)
         _write_beside(ax, heading, corner=(1, 1), points=PAD, right=start)
-        paths = [TextPath((0, 0), text, size=TEXT_SIZE) for text in (heading, *texts) if text]
-        start += TEXT_SIZE + max(float(path.get_extents().width) for path in paths)
+        start += TEXT_SIZE + 72 * _measure([heading, *texts], TEXT_SIZE)
 
 
 def _write_beside(

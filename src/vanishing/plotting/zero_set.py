@@ -10,7 +10,7 @@ from vanishing.algebra.generators import minimal_generators
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import get_feature_names
-from vanishing.equations.text import number, shorten_name
+from vanishing.equations.text import NAME_LENGTH, number, shorten_name
 from vanishing.ideal import VanishingIdeal
 from vanishing.levels import SAME
 from vanishing.plotting.overview import fitted_ideal, points_of
@@ -39,6 +39,8 @@ from vanishing.style import (
 
 #: Points of the grid along each axis: about one a pixel.
 PLANE_GRID = 400
+#: Opacity of the regions where a polynomial is negative and positive, told apart in print as well.
+TINTS = 2 * FAINT, FAINT
 
 
 def draw_contours(
@@ -55,8 +57,8 @@ def draw_contours(
     if sign_regions:
         size = np.abs(values[..., 0]).max() or 1.0
         # The colours of less and more, as in the other displays.
-        tints = [colors.less, colors.more]
-        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=tints, alpha=FAINT)
+        tints = [(colors.less, TINTS[0]), (colors.more, TINTS[1])]
+        ax.contourf(*axes, values[..., 0], levels=[-size, 0, size], colors=tints)
     found = []
     for which in range(values.shape[-1]):
         surface = values[..., which]
@@ -250,6 +252,9 @@ def finish_space(ax: Any, limits: Any) -> None:
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
         axis.line.set_color(choose_colors(ax.figure).neutral)
         axis.set_major_locator(MaxNLocator(5))
+        # The name of an axis stands beside its numbers, however long these are.
+        numbers = axis.get_major_formatter().format_ticks(axis.get_majorticklocs())
+        axis.labelpad = NOTE_SIZE / 2 * max(map(len, numbers)) - NOTE_SIZE
 
 
 def _grid(
@@ -509,9 +514,9 @@ class ZeroSetDisplay:
                 look = {"marker": "s", "linestyle": "", "alpha": 0.7}
             entries.append(legend_entry(name, color=colors.series[i % len(SERIES)], **look))
         if sign_regions:
-            look = {"marker": "s", "linestyle": "", "alpha": 0.3, "markersize": 8}
-            entries.append(legend_entry("g > 0", color=colors.more, **look))
-            entries.append(legend_entry("g < 0", color=colors.less, **look))
+            look = {"marker": "s", "linestyle": "", "markersize": 8}
+            entries.append(legend_entry("g > 0", color=colors.more, alpha=TINTS[1], **look))
+            entries.append(legend_entry("g < 0", color=colors.less, alpha=TINTS[0], **look))
         return entries
 
     def _write(self, entries: list[Any]) -> None:
@@ -523,8 +528,10 @@ class ZeroSetDisplay:
         if self.contrast is not None:
             first.append(legend_entry("contrast", color=colors.more, marker="^", **look))
         names = self.feature_names or variable_names(self.basis.n_features)
+        # Slanted names reach beyond the picture where they are long.
+        letters = NAME_LENGTH // 2 if self._in_space else NAME_LENGTH
         for axis, name in zip("xyz", names, strict=False):
-            write_labels(self.ax_, **{f"{axis}label": shorten_name(str(name))})
+            write_labels(self.ax_, **{f"{axis}label": shorten_name(str(name), letters)})
         self.ax_.tick_params(labelsize=NOTE_SIZE, colors=colors.note)
         write_legend(self.ax_, [*first, *entries])
 
