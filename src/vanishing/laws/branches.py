@@ -95,12 +95,6 @@ class Branches:
     #: Bits that they save, row by row.
     gains: FloatArray
 
-    @property
-    def condition_column(self) -> str:
-        """The column that tells which of them a row keeps; empty if none does."""
-        condition = self.branches[0].condition
-        return "" if condition is None else condition.column
-
 
 def find_branches(
     selection: Selection,
@@ -148,7 +142,8 @@ def find_branches(
     for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
         others = selection.leave_out(*rivals)
         dependent = others.find_dependents(found.form.target)
-        is_told = found.condition_column in {names[j] for j in dependent}
+        condition = found.branches[0].condition
+        is_told = condition is not None and condition.column in {names[j] for j in dependent}
         if (
             more <= ENOUGH_BITS
             or is_told
