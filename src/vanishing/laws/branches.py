@@ -21,13 +21,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import (
-    Candidate,
-    Term,
-    measure_number,
-    measure_structure,
-    predict,
-)
+from vanishing.laws.candidate import Candidate, Term, measure_number, measure_structure, predict
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
 from vanishing.laws.model import ENOUGH_BITS, Evidence, can_be_errors, judge
@@ -288,11 +282,7 @@ def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
 
 
 def _judge_form(
-    form: Form,
-    cells: Cells,
-    divisions: Sequence[Division],
-    *,
-    by_chance: bool,
+    form: Form, cells: Cells, divisions: Sequence[Division], *, by_chance: bool
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
 
