@@ -21,13 +21,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import (
-    Candidate,
-    Term,
-    measure_number,
-    measure_structure,
-    predict,
-)
+from vanishing.laws.candidate import Candidate, Term, measure_number, measure_structure, predict
 from vanishing.laws.cells import LEAST_PROBABILITY, Cells
 from vanishing.laws.conditions import Condition, ConditionCells, Division, list_divisions
 from vanishing.laws.model import ENOUGH_BITS, Evidence, can_be_errors, judge
@@ -95,12 +89,6 @@ class Branches:
     #: Bits that they save, row by row.
     gains: FloatArray
 
-    @property
-    def condition_column(self) -> str:
-        """The column that tells which of them a row keeps; empty if none does."""
-        condition = self.branches[0].condition
-        return "" if condition is None else condition.column
-
 
 def find_branches(
     selection: Selection,
@@ -148,7 +136,8 @@ def find_branches(
     for more, found, rivals in sorted(proposed, key=lambda each: -each[0]):
         others = selection.leave_out(*rivals)
         dependent = others.find_dependents(found.form.target)
-        is_told = found.condition_column in {names[j] for j in dependent}
+        condition = found.branches[0].condition
+        is_told = condition is not None and condition.column in {names[j] for j in dependent}
         if (
             more <= ENOUGH_BITS
             or is_told
@@ -293,11 +282,7 @@ def _choose_number(ratios: FloatArray, errors: FloatArray) -> float:
 
 
 def _judge_form(
-    form: Form,
-    cells: Cells,
-    divisions: Sequence[Division],
-    *,
-    by_chance: bool,
+    form: Form, cells: Cells, divisions: Sequence[Division], *, by_chance: bool
 ) -> Branches | None:
     """Return the equations of a form with the cheapest way to tell which one a row keeps.
 

@@ -162,11 +162,7 @@ def list_divisions(columns: Mapping[str, ConditionCells]) -> Iterator[Division]:
 
 
 def _divide(
-    name: str,
-    part: str,
-    cells: ConditionCells,
-    values: Sequence[str],
-    numbers: FloatArray | None,
+    name: str, part: str, cells: ConditionCells, values: Sequence[str], numbers: FloatArray | None
 ) -> Iterator[Division]:
     """Yield the divisions by a column of more than one value."""
     present = np.array([bool(value) for value in values], dtype=bool)

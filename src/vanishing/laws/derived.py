@@ -6,7 +6,7 @@ groups, such as accounts or years, each of which has its own rows before.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,7 +209,8 @@ class Keys:
         for name, cells in self.labels.items():
             texts = [str(cell) for cell in cells]
             if all(len(_YEAR.findall(text)) == 1 for text in texts if text):
-                keys += [(name, part) for part in self._list_parts(texts)]
+                is_iso = all(_ISO_DATE.match(text) for text in texts if text)
+                keys += [(name, part) for part in ("year", "month")[: 1 + is_iso]]
         for name, cells in self.columns.items():
             if (cells == np.round(cells)).all():
                 steps, n_values = np.diff(cells), len(np.unique(cells))
@@ -225,10 +226,6 @@ class Keys:
             if 2 <= len(np.unique(known)) <= len(known) / 2 and 2 * len(known) >= self.n_rows:
                 found.append(key)
         return found
-
-    def _list_parts(self, texts: Sequence[str]) -> list[str]:
-        is_iso = all(_ISO_DATE.match(text) for text in texts if text)
-        return ["year", "month"] if is_iso else ["year"]
 
     def list_orders(self) -> list[str]:
         """Return the columns of dates that would put the rows into another order."""

@@ -23,11 +23,7 @@ class _JoinedRows(Rows):
     """Rows of a table, each with its derived cells and the rows after it."""
 
     def __init__(
-        self,
-        values: FloatArray,
-        derived: Sequence[DerivedColumn],
-        keys: Keys,
-        names: Sequence[str],
+        self, values: FloatArray, derived: Sequence[DerivedColumn], keys: Keys, names: Sequence[str]
     ) -> None:
         super().__init__(values)
         self.derived = derived

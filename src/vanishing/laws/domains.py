@@ -396,9 +396,8 @@ class _Search:
             }
             names, n_choices = list(every), len(every) * (len(every) - 1)
             # A row saves log₂(n_rows) bits at most; all of them must pay for naming the pair.
-            if self.cells.n_rows * math.log2(max(self.cells.n_rows, 1)) <= (
-                ENOUGH_BITS + math.log2(max(n_choices, 1))
-            ):
+            most = self.cells.n_rows * math.log2(max(self.cells.n_rows, 1))
+            if most <= ENOUGH_BITS + math.log2(max(n_choices, 1)):
                 continue
             for i, j in _list_ordered(np.column_stack([*every.values()])) if n_choices else ():
                 pair = names[i], names[j]

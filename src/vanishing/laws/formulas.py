@@ -326,9 +326,8 @@ class _SheetCheck:
 
         What is not evaluated is counted in ``skipped``.
         """
-        found: list[FormulaCell] = []
+        wrong: list[tuple[Formula, FormulaCell]] = []
         n_all: Counter[Formula] = Counter()
-        n_wrong: Counter[Formula] = Counter()
         for (row, column), text in self.sheet.formulas.items():
             stored = self.sheet.values.get((row, column))
             tree = self.sheet.trees[row, column]
@@ -341,25 +340,19 @@ class _SheetCheck:
                 continue
             n_all[tree] += 1
             if not self.evaluator.agrees(value, stored):
-                n_wrong[tree] += 1
                 place = write_address(row, column)
-                found.append(
-                    FormulaCell(
-                        self.sheet.title, row, column, "value", text, place, text, stored,
-                        _take_value(value), False,
-                    )
+                cell = FormulaCell(
+                    self.sheet.title, row, column, "value", text, place, text, stored,
+                    _take_value(value), False,
                 )  # fmt: skip
-        n_found = len(found)
-        if 2 * n_found > n_all.total() > 1:
-            return [], n_found
-        trees = self.sheet.trees
+                wrong.append((tree, cell))
+        if 2 * len(wrong) > n_all.total() > 1:
+            return [], len(wrong)
+        n_wrong = Counter(tree for tree, _ in wrong)
         found = [
-            each
-            for each in found
-            if 2 * n_wrong[trees[each.row, each.column]] <= n_all[trees[each.row, each.column]]
-            or n_all[trees[each.row, each.column]] == 1
+            cell for tree, cell in wrong if 2 * n_wrong[tree] <= n_all[tree] or n_all[tree] == 1
         ]
-        return found, n_found - len(found)
+        return found, len(wrong) - len(found)
 
     def find_exceptions(self) -> tuple[list[FormulaCell], int]:
         """Return cells that lack the formula of their run, and how many write it otherwise."""
@@ -392,23 +385,21 @@ class _SheetCheck:
         places: dict[tuple[int, Formula], int] = Counter(
             (cell[along], tree) for cell, tree in self.trees.items()
         )
-        crossed: dict[int, list[bool]] = defaultdict(list)
-        ended: dict[int, list[bool]] = defaultdict(list)
+        n_runs: Counter[int] = Counter()
+        n_exceptions: Counter[int] = Counter()
+        n_added: Counter[int] = Counter()
         for run in runs:
-            exceptions = {cell[along] for cell in run.exceptions}
-            added = {cell[along] for cell in run.added}
-            for k in range(run.first[along], run.last[along] + 1):
-                crossed[k].append(k in exceptions)
-                ended[k].append(k in added)
+            n_runs.update(range(run.first[along], run.last[along] + 1))
+            n_exceptions.update(cell[along] for cell in run.exceptions)
+            n_added.update(cell[along] for cell in run.added)
         for run in runs:
-            added_cells = set(run.added)
             for cell in run.exceptions:
                 tree, k = self.trees.get(cell), cell[along]
                 is_filled_across = tree is not None and places[k, tree] > 1
                 # All cells at an end, such as a first year of numbers that are known.
-                is_end = cell in added_cells and len(ended[k]) > 1 and all(ended[k])
+                is_end = cell in run.added and n_added[k] == n_runs[k] > 1
                 # Columns may be of different kinds where rows are alike, and the reverse.
-                is_other_kind = not is_main and sum(crossed[k]) > max(1, len(crossed[k]) / 2)
+                is_other_kind = not is_main and n_exceptions[k] > max(1, n_runs[k] / 2)
                 if is_filled_across or is_end or is_other_kind:
                     usual.add(cell)
         return usual

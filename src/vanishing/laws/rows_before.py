@@ -20,12 +20,7 @@ import numpy as np
 from scipy.special import betaln
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
-from vanishing.laws.candidate import (
-    Candidate,
-    Term,
-    measure_number,
-    measure_structure,
-)
+from vanishing.laws.candidate import Candidate, Term, measure_number, measure_structure
 from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.derived import (
     FUNCTIONS,

@@ -208,10 +208,7 @@ def _compare(
 
 
 def check_totals(
-    totals: Totals,
-    table: Table,
-    row_names: Sequence[Any],
-    check: Callable[[IntArray], Check],
+    totals: Totals, table: Table, row_names: Sequence[Any], check: Callable[[IntArray], Check]
 ) -> Check:
     """Check the total rows of a table, and the laws in its other rows, by ``check``."""
     sums = [each.row for each in totals.rows]
