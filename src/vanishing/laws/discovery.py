@@ -514,8 +514,10 @@ class _Search:
         kept = np.abs(off) <= tolerate(law, values)
         steep = kept & (steepness > 0)
         extent = np.sqrt(np.mean((off[steep] / steepness[steep]) ** 2)) if steep.any() else 0.0
-        errors = estimate_errors(law, values[kept])
-        return replace(law, extent=float(extent), standard_errors=errors)
+        law = replace(law, extent=float(extent))
+        if law.where is None and law.choices is None:  # others have short numbers
+            law = replace(law, standard_errors=estimate_errors(law, values[kept]))
+        return law
 
     def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: frozenset[int]) -> Law:
         """Return a law with noise, fitted to all rows."""
