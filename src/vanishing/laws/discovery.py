@@ -22,7 +22,7 @@ from vanishing.laws.derived import Keys
 from vanishing.laws.domains import DomainCells, find_domains
 from vanishing.laws.fit import robust_spread
 from vanishing.laws.law import Law, estimate_errors, write_whole
-from vanishing.laws.laws import Laws, SeenTable, find_table_totals
+from vanishing.laws.laws import Laws, SeenTable, find_blanks, find_table_totals
 from vanishing.laws.model import ENOUGH_BITS, MISJUDGED, Evidence
 from vanishing.laws.noise import fit_candidate
 from vanishing.laws.rows_before import Derivation, Deriver
@@ -168,22 +168,15 @@ def _count_broken(laws: Laws, table: Table) -> Laws:
 
 def _fill_zeros(table: Table, seed: int, deadline: float) -> tuple[Table, tuple[str, ...]]:
     """Fill in blanks that may count as 0, but not cells that hold something else than a number."""
-    filled = replace(table, values=table.values.copy())
-    is_stray = np.zeros(table.values.shape, dtype=bool)
-    for row, name in table.stray_texts:
-        if name in table.shown_names:
-            is_stray[row, table.shown_names.index(name)] = True
-    blanks = np.isnan(table.values) & ~is_stray
-    is_stray &= np.isnan(table.values)
-    found = find_zeros(np.where(is_stray, np.inf, table.values), seed, deadline)
+    values, blanks = table.values, find_blanks(table)
+    found = find_zeros(np.where(np.isnan(values) & ~blanks, np.inf, values), seed, deadline)
     if blanks.any():
-        deriver = _make_deriver(table, np.where(blanks, 0.0, table.values))
+        deriver = _make_deriver(table, np.where(blanks, 0.0, values))
         found = sorted({*found, *deriver.find_zeros(blanks)})
-    for j in found:
-        filled.values[blanks[:, j], j] = 0.0
     names = tuple(table.shown_names[j] for j in found)
+    filled = blanks & np.isin(np.arange(values.shape[1]), found)
     said = f"blanks in {join([printable(name) for name in names])} count as 0"
-    return filled.tell(said), names
+    return replace(table, values=np.where(filled, 0.0, values)).tell(said), names
 
 
 def _make_deriver(table: Table, values: FloatArray) -> Deriver:
@@ -521,8 +514,10 @@ class _Search:
         kept = np.abs(off) <= tolerate(law, values)
         steep = kept & (steepness > 0)
         extent = np.sqrt(np.mean((off[steep] / steepness[steep]) ** 2)) if steep.any() else 0.0
-        errors = estimate_errors(law, values[kept])
-        return replace(law, extent=float(extent), standard_errors=errors)
+        law = replace(law, extent=float(extent))
+        if law.where is None and law.choices is None:  # others have short numbers
+            law = replace(law, standard_errors=estimate_errors(law, values[kept]))
+        return law
 
     def _make_noisy(self, evidence: Evidence, cells: Cells, proportional: frozenset[int]) -> Law:
         """Return a law with noise, fitted to all rows."""

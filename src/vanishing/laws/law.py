@@ -614,12 +614,11 @@ def estimate_errors(law: Law, rows: FloatArray) -> FloatArray:
     """
     assert law.resolution is not None
     noise = np.linalg.norm(law.gradients(rows) * law.resolution, axis=1) / np.sqrt(12)
-    # By the logarithms of the coefficients.
-    influences = law.weigh_terms(rows)[noise > 0] / noise[noise > 0, None]
+    influences = law.weigh_terms(rows) / noise[:, None]  # by the logarithms of the coefficients
+    influences = influences[np.isfinite(influences).all(axis=1)]  # rows in which a cell is rounded
     digits = 2 + np.log2(np.linalg.norm(influences, axis=0))
     written = [measure_number(float(f"{abs(value):.12g}")) for value in law.coefficients.tolist()]
-    fitted = np.array(written) > digits
-    fitted &= law.coefficients != np.round(law.coefficients)
+    fitted = (np.array(written) > digits) & (law.coefficients != np.round(law.coefficients))
     errors = np.zeros(len(fitted))
     if len(influences):
         inverse = np.linalg.pinv(influences[:, fitted])

@@ -371,14 +371,14 @@ class SeenTable:
             )
         else:
             places = {name: j for j, name in enumerate(laws.names)}
-        values = np.full((len(table.values), len(laws.names)), np.nan)
+        blanks, values = find_blanks(table), np.full((len(table.values), len(laws.names)), np.nan)
         for j, name in enumerate(laws.names):
             if name not in needed:
                 values[:, j] = 0.0
             elif name in places:
                 values[:, j] = table.values[:, places[name]]
-            if name in laws.zeros:
-                values[_find_blanks(table, name, values[:, j]), j] = 0.0
+                if name in laws.zeros:
+                    values[blanks[:, places[name]], j] = 0.0
         return values
 
     @lazy
@@ -549,20 +549,20 @@ def find_table_totals(table: Table, zeros: Sequence[str] = ()) -> Totals:
     return found.add_columns(again.rows[0].columns) if same else found
 
 
-def _find_blanks(table: Table, name: str, cells: FloatArray) -> BoolArray:
-    """Return the rows in which a column is blank, and does not hold something else."""
-    blank = np.isnan(cells)
-    blank[[row for row, column in table.stray_texts if column == name]] = False
-    return blank
+def find_blanks(table: Table) -> BoolArray:
+    """Return which cells of numbers are blank, and do not hold something else."""
+    blanks = np.isnan(table.values)
+    places = {name: j for j, name in enumerate(table.shown_names)}
+    for row, name in table.stray_texts:
+        if name in places:
+            blanks[row, places[name]] = False
+    return blanks
 
 
 def _fill_blanks(table: Table, zeros: Sequence[str]) -> Table:
     """Return a table in which the blanks of some columns are 0."""
-    values = table.values.copy()
-    for j, name in enumerate(table.shown_names):
-        if name in zeros:
-            values[_find_blanks(table, name, values[:, j]), j] = 0.0
-    return replace(table, values=values)
+    filled = find_blanks(table) & [name in zeros for name in table.shown_names]
+    return replace(table, values=np.where(filled, 0.0, table.values))
 
 
 def has_names(X: Any) -> bool:
