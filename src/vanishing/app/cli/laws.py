@@ -393,29 +393,27 @@ class _Checks:
         from vanishing.app.cli import tables
 
         table, found, checked = part.table, part.found, part.checked
-        said = rules.describe_rules(found, self.asked.rules or "") if self.is_file else None
-        return (
-            (said or _laws_record(found))
-            | {
-                "rows": len(table),
-                "broken": int(checked.broken.sum()),
-                "incomplete": len(checked.incomplete),
-                "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
-                "outside": [
-                    {
-                        "laws": [str(checked.laws[k]) for k in each.laws],
-                        "reason": each.reason,
-                        "rows": [tables.place_of(table, row) for row in each.rows],
-                    }
-                    for each in checked.outside
-                ],
-                "coverage": checked.coverage(),
-                "in_no_law": checked.in_no_law,
-                "missing": {name: len(rows) for name, rows in checked.gaps.items()},
-                "cells": _list_cells(part),
-            }
-            | pick(self.asked, "out", "report")
-        )
+        rules_path = self.asked.rules or ""
+        said = rules.describe_rules(found, rules_path) if self.is_file else _laws_record(found)
+        said |= pick(self.asked, "out", "report")
+        return said | {
+            "rows": len(table),
+            "broken": int(checked.broken.sum()),
+            "incomplete": len(checked.incomplete),
+            "unchecked": [tables.place_of(table, row) for row in checked.unchecked],
+            "outside": [
+                {
+                    "laws": [str(checked.laws[k]) for k in each.laws],
+                    "reason": each.reason,
+                    "rows": [tables.place_of(table, row) for row in each.rows],
+                }
+                for each in checked.outside
+            ],
+            "coverage": checked.coverage(),
+            "in_no_law": checked.in_no_law,
+            "missing": {name: len(rows) for name, rows in checked.gaps.items()},
+            "cells": _list_cells(part),
+        }
 
     def check_between(self) -> dict[str, Any]:
         """Check the totals by key, show what breaks them, and return what JSON says."""
@@ -470,9 +468,7 @@ class _Checks:
             _write_table(asked, {name: [line.get(name, "") for line in lines] for name in names})
         if asked.report is not None and parts:
             # The laws of one sheet: the one with most to say.
-            part = max(
-                parts, key=lambda each: (len(rules.list_wrong(each.checked)), len(each.found))
-            )
+            part = max(parts, key=lambda p: (len(rules.list_wrong(p.checked)), len(p.found)))
             _write_report(asked.report, part.found, part.checked, part.table, self.formulas)
             if len(parts) > 1:
                 note(f"{asked.report} shows sheet {part.name!r} only; --sheet chooses another")
