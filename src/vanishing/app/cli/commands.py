@@ -307,13 +307,11 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
 def _with_plain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command as typer, which has no shared groups of options, takes it."""
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, type[Options]] = {}
-    parameters = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if inspect.isclass(hints[name]) and issubclass(hints[name], Options):
-            groups[name] = hints[name]
-        else:
-            parameters.append(parameter.replace(annotation=hints[name]))
+    arguments = inspect.signature(command).parameters.values()
+    parameters = [
+        each.replace(annotation=hints[each.name]) for each in arguments if each.name != "asked"
+    ]
+    groups: dict[str, type[Options]] = {"asked": hints["asked"]} if "asked" in hints else {}
     groups["console"] = Console
     offered = {name: list_options(kind) for name, kind in groups.items()}
     if command.__name__ == "mcp":  # which speaks to programs alone

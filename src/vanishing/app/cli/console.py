@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -151,6 +151,12 @@ def emit(value: Any) -> None:
 def pick(found: Any, *names: str) -> dict[str, Any]:
     """Return attributes of an object by their names, for JSON."""
     return {name: getattr(found, name) for name in names}
+
+
+def list_lines(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return columns line by line, for JSON."""
+    lines = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, line, strict=True)) for line in lines]
 
 
 def _plain(value: Any) -> Any:

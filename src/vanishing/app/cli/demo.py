@@ -7,11 +7,10 @@ import typer
 
 from vanishing.app.cli.console import OutputError, emit, say, state
 from vanishing.app.cli.options import (
-    Equations,
+    Detection,
     LabelledReading,
     Options,
     Reading,
-    Threshold,
     flag,
     option,
 )
@@ -43,12 +42,11 @@ def demo(
     for name, columns in zip(files, _pump(), strict=False):
         tables.write_table(files[name], columns)
 
-    normal = tables.read_input(files["normal.csv"], Reading(id="time"))
     labelled = LabelledReading(id="time", label="fault")
+    normal = tables.read_input(files["normal.csv"], Reading(id="time"))
     new = tables.read_input(files["new.csv"], labelled, model=normal)
-    detector = models.fit_detector(
-        normal, Threshold(contamination="0.01"), Equations(degree=2, tol="0.02")
-    )
+    wanted = Detection(degree=2, tol="0.02", contamination="0.01")
+    detector = models.fit_detector(normal, wanted)
     known = models.truth(new, None)
     found = describe.find(detector, new, known, top=len(FAULTS))
     model, report = folder / "pump.safetensors", folder / "report.html"

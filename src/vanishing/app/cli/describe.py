@@ -20,6 +20,7 @@ from vanishing.app.cli.console import (
     ModelError,
     bar,
     fit_width,
+    list_lines,
     list_some,
     make_table,
     out,
@@ -407,22 +408,15 @@ TOLD = ("part", "index", "degree", "value", "usual", "typical", "times_typical")
 
 def explanation_record(detector: Any, table: Table, index: int, why: Any) -> dict[str, Any]:
     """Return an explanation, for JSON."""
-    record: dict[str, Any] = {**place_of(table, index), "threshold": models.threshold_of(detector)}
+    record = place_of(table, index) | {"threshold": models.threshold_of(detector)}
     if why is None:
         return record | {"score": None, "features": [], "equations": []}
+    features = {"name": why.feature_names, "value": why.sample}
+    features |= pick(why, "counterfactual", "changed", "attribution")
     return record | {
         "score": why.score,
         "counterfactual_score": why.counterfactual_score,
-        "features": [
-            {
-                "name": name,
-                "value": why.sample[j],
-                "counterfactual": why.counterfactual[j],
-                "changed": bool(why.changed[j]),
-                "attribution": why.attribution[j],
-            }
-            for j, name in enumerate(why.feature_names)
-        ],
+        "features": list_lines(features),
         "equations": [
             {"ideal": ",".join(map(str, each.ideal))} | pick(each, *TOLD) for each in why.equations
         ],
@@ -450,7 +444,13 @@ def show_explanation(
         say("it satisfies the equations as well as normal rows do")
         return
     say(f"the nearest row that satisfies the equations has score {why.counterfactual_score:.4g}\n")
-    out().print(explanation_table(why, n_features))
+    order = np.argsort(-why.attribution, kind="stable")[:n_features]
+    rows = []
+    for j, drawn in zip(order, _draw_bars(why.attribution, order), strict=True):
+        value, fixed = map(_plain_minus, (exact_number(why.sample[j]), why.format_values(j)[1]))
+        rows.append((why.feature_names[j], value, fixed, f"{why.attribution[j]:+.3g}", drawn))
+    titles = ("feature", "value", "fixed", "attribution", "")
+    out().print(make_table(titles, rows, left=("feature", "")))
     constants = models.core(detector).anomaly_score_.constants
     if constants is not None:
         broken = constants.constant & (why.attribution != 0) & why.changed
@@ -472,17 +472,6 @@ def show_explanation(
         except ModelError:
             text = f"(ideal {key}, number {each.index}: too many terms to write out)"
         say(f"    {text}")
-
-
-def explanation_table(explanation: Any, n_features: int) -> Any:
-    """Return the attribution of each feature as a table with bars."""
-    order = np.argsort(-explanation.attribution, kind="stable")[:n_features]
-    rows = []
-    for j, drawn in zip(order, _draw_bars(explanation.attribution, order), strict=True):
-        value, fixed = exact_number(explanation.sample[j]), explanation.format_values(j)[1]
-        name, added = explanation.feature_names[j], f"{explanation.attribution[j]:+.3g}"
-        rows.append((name, _plain_minus(value), _plain_minus(fixed), added, drawn))
-    return make_table(("feature", "value", "fixed", "attribution", ""), rows, left=("feature", ""))
 
 
 def _draw_bars(values: FloatArray, chosen: IntArray, width: int = 20) -> list[str]:
@@ -519,7 +508,7 @@ def show_values(
     broken = {"name": labels, "value": values, "extent": extents, "times_extent": times}
     record = place_of(table, index) | {
         "score": float(np.linalg.norm(values)),
-        "equations": [{name: each[k] for name, each in broken.items()} for k in order],
+        "equations": list_lines({name: each[order] for name, each in broken.items()}),
     }
     if state.json:
         return record

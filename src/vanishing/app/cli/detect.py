@@ -19,7 +19,7 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import (
     AsFitted,
-    Compared,
+    Detection,
     Equations,
     LabelledReading,
     Output,
@@ -32,7 +32,18 @@ from vanishing.app.cli.options import (
 # --- ``vanishing detect``: which rows are not like the others -------------------------------------
 
 
-class Detecting(Saving):
+class Judging(LabelledReading, Detection):
+    """What the rows of a table are compared with."""
+
+    train: str | None = option(
+        "Options", "TABLE", "Table of normal rows.", show_default="the table itself"
+    )
+    model: str | None = option(
+        "Options", "FILE", "Model file of detect --save or fit --save.", "-m"
+    )
+
+
+class DetectOptions(Saving, Output, Judging):
     """Which anomalies to show."""
 
     anomalous: str | None = option("Columns", "VALUE", "Value of --label that marks anomalies.")
@@ -44,12 +55,7 @@ def detect(
     data: Annotated[
         str, typer.Argument(metavar="TABLE", help="Table of rows to score, or - for a pipe.")
     ],
-    compared: Compared,
-    asked: Detecting,
-    output: Output,
-    reading: LabelledReading,
-    wanted: Equations,
-    threshold: Threshold,
+    asked: DetectOptions,
 ) -> int:
     """Find the rows that are unlike the others, and suggest a fix.
 
@@ -62,18 +68,18 @@ def detect(
     from vanishing.app.cli import describe, laws, models, tables
     from vanishing.app.wording import as_sentence
 
-    label, save = reading.label, asked.save
+    label, save = asked.label, asked.save
     if asked.anomalous is not None and label is None:
         raise UsageError("--anomalous is a value of the --label column; pass --label, too")
-    tables.check_files([data, compared.train, compared.model], output, save)
-    inputs = _read(data, compared, reading, wanted, threshold, lists_strays=True)
+    tables.check_files([data, asked.train, asked.model], asked, save)
+    inputs = _read(data, asked, lists_strays=True)
     table = inputs.table
     # Before the fit, which takes long.
     known = None if label is None else models.truth(table, asked.anomalous)
-    detector = inputs.fit(wanted, threshold)
+    detector = inputs.fit(asked)
     if not hasattr(detector, "explain"):
         raise UsageError(
-            f"detect is not supported for {models.kind_of(detector)} ({compared.model}); use "
+            f"detect is not supported for {models.kind_of(detector)} ({asked.model}); use "
             "vanishing score, or make a detector with vanishing fit --kind detector"
         )
     found = describe.find(detector, table, known, top=asked.top)
@@ -81,12 +87,12 @@ def detect(
     if save is not None:
         with tables.refusals(save):
             detector.save(save)
-    if output.report is not None:
+    if asked.report is not None:
         notes = strays.sentences()
         if len(found.worst):
             notes += tables.describe_lines(table, int(table.rows[found.worst[0]]))
         models.write_page(
-            output.report,
+            asked.report,
             detector,
             table,
             scores=-found.scores,
@@ -94,24 +100,24 @@ def detect(
             train=None if inputs.normal is None else inputs.normal.for_model,
             notes=[as_sentence(each) for each in notes],
         )
-    if output.out is not None:
+    if asked.out is not None:
         scored = {"score": found.scores, "anomaly": found.anomalous.astype("int64")}
-        columns = models.row_column(table, reading.id) | scored
-        tables.write_table(output.out, columns, format=output.out_format)
+        columns = models.row_column(table, asked.id) | scored
+        tables.write_table(asked.out, columns, format=asked.out_format)
     whole = table.unfiltered or table
     if state.json:
-        files = {"out": output.out, "report": output.report, "saved": save}
+        files = {"out": asked.out, "report": asked.report, "saved": save}
         cells = {"not_numbers": laws.stray_records(strays, whole)}
         emit(describe.findings_record(found, table) | cells | files)
-    elif output.out != "-" or not state.quiet:
+    elif asked.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
-        is_error = output.out == "-"
+        is_error = asked.out == "-"
         describe.show_findings(found, table, is_error=is_error)
         if strays.rows:
             laws.show_strays(strays, whole, is_error=is_error)
         elif len(found.worst):
             tables.note_lines(table, int(table.rows[found.worst[0]]))
-        note_files(output.out, output.report, save)
+        note_files(asked.out, asked.report, save)
     is_alarm = asked.fail_on_anomaly and found.anomalous.any()
     return Exit.ANOMALIES if is_alarm else Exit.DONE
 
@@ -123,15 +129,15 @@ class Inputs(NamedTuple):
     normal: Any
     model: Any
 
-    def fit(self, wanted: Equations, threshold: Threshold) -> Any:
+    def fit(self, asked: Judging) -> Any:
         """Return the model, fitted if it is not there."""
         from vanishing.app.cli import models
 
         if self.model is not None:
             return self.model
         if self.normal is not None:
-            return models.fit_detector(self.normal, threshold, wanted)
-        return models.fit_to_itself(self.table, threshold, wanted)
+            return models.fit_detector(self.normal, asked)
+        return models.fit_to_itself(self.table, asked)
 
 
 #: Columns among which laws are found in a second, before somebody wonders what detect does.
@@ -149,28 +155,20 @@ def _check_strays(table: Any) -> Any:
     return laws.check_strays(laws.discover_laws(whole) if is_quick else None, whole)
 
 
-def _read(
-    data: str,
-    compared: Compared,
-    reading: LabelledReading,
-    wanted: Equations,
-    threshold: Threshold,
-    *,
-    lists_strays: bool = False,
-) -> Inputs:
+def _read(data: str, asked: Judging, *, lists_strays: bool = False) -> Inputs:
     """Read the table to judge, and the model or the table of normal rows."""
     from vanishing.app.cli import models, tables
 
-    train, model = compared.train, compared.model
+    train, model = asked.train, asked.model
     if train is not None and model is not None:
         raise UsageError("--train fits a detector and --model is one; leave one of them out")
     if model is not None:
-        models.refuse_unused(wanted, threshold, reason="the model is already fitted")
+        models.refuse_unused(asked, Equations, Threshold, reason="the model is already fitted")
     tables.check_inputs([data, train])
     fitted = None if model is None else models.load_model(model)
     normal = None
     if train is not None:
-        normal = tables.read_input(train, reading, secondary=True, set_aside=True, gaps="skip")
+        normal = tables.read_input(train, asked, secondary=True, set_aside=True, gaps="skip")
         same = [
             f"{name} = {column[0]:g}"
             for name, column in zip(normal.shown_names, normal.values.T, strict=True)
@@ -183,7 +181,7 @@ def _read(
             )
     like = normal if fitted is None else fitted
     table = tables.read_input(
-        data, reading, model=like, set_aside=fitted is None, gaps="skip", lists_strays=lists_strays
+        data, asked, model=like, set_aside=fitted is None, gaps="skip", lists_strays=lists_strays
     )
     return Inputs(table, normal, fitted)
 
@@ -191,7 +189,7 @@ def _read(
 # --- ``vanishing explain``: why a row has its score -----------------------------------------------
 
 
-class Explaining(AsFitted):
+class ExplainOptions(AsFitted, Judging):
     """Which rows to explain, and how much to say."""
 
     row: list[str] | None = option(
@@ -210,21 +208,17 @@ class Explaining(AsFitted):
 
 def explain(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
-    asked: Explaining,
-    compared: Compared,
-    reading: LabelledReading,
-    wanted: Equations,
-    threshold: Threshold,
+    asked: ExplainOptions,
 ) -> None:
     """Show what is wrong with a row, and what would fix it."""
     from vanishing import ClassVanishingFeatures
     from vanishing.app.cli import describe, models, tables
 
     picture = asked.picture
-    tables.check_outputs([picture], [data, compared.model, compared.train])
-    inputs = _read(data, compared, reading, wanted, threshold)
+    tables.check_outputs([picture], [data, asked.model, asked.train])
+    inputs = _read(data, asked)
     table = inputs.table
-    fitted = inputs.fit(wanted, threshold)
+    fitted = inputs.fit(asked)
     if asked.row:
         chosen = [_find_row(table, each) for each in asked.row]
     else:

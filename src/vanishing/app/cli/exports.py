@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -16,19 +16,19 @@ from vanishing.app.cli.console import (
     fit_width,
     note,
     note_files,
+    pick,
     say,
     state,
     working,
 )
-from vanishing.app.cli.options import Output, Reading
+from vanishing.app.cli.options import Output, Reading, list_choices, option
 from vanishing.app.cli.rules import (
     describe_cells,
     describe_rules,
     is_more,
-    list_rules,
     load_rules_of,
     read_limit,
-    summarize,
+    show_rules,
 )
 
 #: Tools that rules are exported to.
@@ -40,38 +40,58 @@ RULE_TARGETS = get_args(RuleTarget)
 Dialect = Literal["duckdb", "sqlite", "postgresql"]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What rules are written as, and for which table."""
+class RuleWriting(Reading):
+    """What is written, and for which table."""
 
-    dialect: Dialect
-    table: str | None
-    key: str | None
-    strays: dict[tuple[int, str], str] = field(default_factory=dict)
+    points: str | None = option(
+        "Options",
+        "TABLE",
+        "Table of the points: used to shorten the equations (sympy, latex), or to prove "
+        "exact ones on its numbers as they are written (rational, computer algebra). Of rules, the "
+        "table that they are for: its digits and columns of text count (excel: it is written).",
+    )
+    dialect: Dialect = option(
+        "Options",
+        "NAME",
+        f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
+        default="duckdb",
+    )
+    table: str | None = option("Options", "NAME", "Table that the SQL is about.")
+    key: str | None = option(
+        "Options",
+        "COLUMN",
+        "Column that tells the rows and their order (sql, dbt); rules about the row before "
+        "need it.",
+    )
+    out: str = option(
+        "Output", "FILE", "File to write.", "-o", default="-", show_default="standard output"
+    )
 
 
-def _choose_writer(target: RuleTarget, wanted: Wanted, frame: Any) -> Callable[..., Any]:
+def _choose_writer(
+    target: RuleTarget, asked: RuleWriting, frame: Any, strays: Any
+) -> Callable[..., Any]:
     """Return what writes rules for a tool."""
     from vanishing.rules import export
 
-    if target in ("sql", "dbt", "checks", "gx", "soda") and wanted.table is None:
+    if target in ("sql", "dbt", "checks", "gx", "soda") and asked.table is None:
         raise UsageError("name the table in the database with --table")
     if target == "excel" and frame is None:
         raise UsageError("a workbook holds a table; name it with --points")
     name = {"checks": "constraints", "gx": "great_expectations"}.get(target, target)
     write: Callable[..., Any] = getattr(export, f"to_{name}")
-    known = vars(wanted) | {"frame": frame, "formulas": True}
+    known = pick(asked, "table", "dialect", "key")
+    known |= {"frame": frame, "strays": strays, "formulas": True}
     taken = known.keys() & signature(write).parameters.keys()
     return partial(write, **{each: known[each] for each in taken})
 
 
-def export_rules(
-    path: str, target: RuleTarget, wanted: Wanted, points: str | None, out: str, reading: Reading
-) -> dict[str, Any]:
+def export_rules(path: str, target: RuleTarget, asked: RuleWriting) -> dict[str, Any]:
     """Write the rules of a file, or the laws of a model, and return what JSON says."""
     from vanishing.app.cli import tables
     from vanishing.rules import RuleError, Rules
 
+    points, out = asked.points, asked.out
     if target == "excel" and out == tables.PIPE:
         raise UsageError("a workbook is not text; name a file with --out")
     if target == "dbt" and out == tables.PIPE:
@@ -80,13 +100,12 @@ def export_rules(
         )
     found = load_rules_of(path)
     rules = found if isinstance(found, Rules) else Rules.from_laws(found)
-    frame, texts = None, list[str]()
+    frame, texts, strays = None, list[str](), None
     if points is not None:
-        frame, texts, strays = _read_frame(points, reading)
-        wanted = replace(wanted, strays=strays)
+        frame, texts, strays = _read_frame(points, asked)
     try:
         adapted = rules if frame is None else rules.adapt(frame)
-        export = _choose_writer(target, wanted, frame)(adapted, texts=texts)
+        export = _choose_writer(target, asked, frame, strays)(adapted, texts=texts)
     except RuleError as error:
         raise DataError(f"{path}: {error}") from error
     except ValueError as error:  # such as a column without a name
@@ -173,9 +192,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
         counts = {"rows": found.n_rows, "broken": found.n_broken, "unsaid": list(found.unsaid)}
         emit(describe_rules(rules, rules_path) | counts | {"cells": cells})
     else:
-        say(summarize(rules, rules_path))
-        for line in list_rules(rules):
-            say(fit_width(f"  {line}"))
+        show_rules(rules, rules_path)
         say()
         named = [replace(each, name=each.row + 1) for each in found.check]
         for line in replace(found.check, rows=named).ranked().lines(numbered=True):

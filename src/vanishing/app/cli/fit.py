@@ -16,7 +16,7 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import (
     AsFitted,
-    Equations,
+    Detection,
     Fitting,
     LabelledReading,
     ModelReading,
@@ -32,7 +32,7 @@ from vanishing.app.cli.options import (
 Kind = Literal["ideal", "detector", "classes"]
 
 
-class FitOptions(AsFitted, Saving):
+class FitOptions(AsFitted, Saving, LabelledReading, Fitting, Detection):
     """What to fit."""
 
     contrast: str | None = option(
@@ -51,10 +51,6 @@ class FitOptions(AsFitted, Saving):
 def fit(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of points, or - for a pipe.")],
     asked: FitOptions,
-    reading: LabelledReading,
-    wanted: Equations,
-    fitting: Fitting,
-    threshold: Threshold,
 ) -> None:
     """Find all equations up to a degree, and save them as a model.
 
@@ -66,26 +62,26 @@ def fit(
     from vanishing.persistence import save as save_model
 
     contrast, save, report = asked.contrast, asked.save, asked.report
-    _check_options(asked, fitting, threshold, reading.label)
+    _check_options(asked)
     tables.check_inputs([data, contrast])
     tables.check_outputs([save, report], [data, contrast])
-    table = tables.read_input(data, reading, set_aside=True, gaps="skip")
+    table = tables.read_input(data, asked, set_aside=True, gaps="skip")
     if asked.kind == "detector":
-        model = models.fit_detector(table, threshold, wanted)
+        model = models.fit_detector(table, asked)
     elif asked.kind == "classes":
-        ideal = models.make_ideal(wanted, contrastive=True) if wanted.given else None
+        ideal = models.make_ideal(asked, contrastive=True) if asked.given else None
         with models.library_errors(table.where), working(f"fitting {len(table)} rows"):
             model = ClassVanishingFeatures(ideal).fit(table.for_model, table.labels.astype(str))
     else:
         other = None
         if contrast is not None:
-            other = tables.read_input(contrast, reading, model=table, secondary=True, gaps="skip")
-        model = models.fit_equations(table, wanted, fitting, other)
+            other = tables.read_input(contrast, asked, model=table, secondary=True, gaps="skip")
+        model = models.fit_equations(table, asked, other)
     if save is not None:
         with tables.refusals(save):
             save_model(model, save)
     n_rows = len(table)
-    if fitting.robust:
+    if asked.robust:
         table = table.keep(models.core(model).inlier_mask_)
     if report is not None:
         models.write_page(report, model, table)
@@ -110,9 +106,7 @@ def fit(
         note("the model is not saved; --save model.safetensors saves it")
 
 
-def _check_options(
-    asked: FitOptions, fitting: Fitting, threshold: Threshold, label: str | None
-) -> None:
+def _check_options(asked: FitOptions) -> None:
     """Refuse options that do not go together, before any work is done."""
     from vanishing.app.cli import models, tables
 
@@ -124,21 +118,25 @@ def _check_options(
         raise UsageError("--report is about equations or a detector, not about classes")
     if asked.contrast is not None and kind != "ideal":
         raise UsageError(f"--contrast is for --kind ideal only; a {kind} model makes its own")
-    if kind == "classes" and label is None:
+    if kind == "classes" and asked.label is None:
         raise UsageError("--kind classes needs the column of the classes: --label COLUMN")
     if kind != "detector":
-        models.refuse_unused(threshold, reason="only detectors (--kind detector) have one")
+        models.refuse_unused(asked, Threshold, reason="only detectors (--kind detector) have one")
     if kind != "ideal":
-        models.refuse_unused(fitting, reason="only equations (--kind ideal) are fitted that way")
+        why = "only equations (--kind ideal) are fitted that way"
+        models.refuse_unused(asked, Fitting, reason=why)
 
 
 # --- ``vanishing score``: one number a row, how badly it breaks the equations ---------------------
 
 
+class ScoreOptions(Writing, ModelReading):
+    """Which model scores which table, and where the scores go."""
+
+
 def score(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
-    reading: ModelReading,
-    writing: Writing,
+    asked: ScoreOptions,
 ) -> None:
     """Score each row with a model.
 
@@ -147,35 +145,34 @@ def score(
     """
     from vanishing.app.cli import models
 
-    fitted = _load(data, reading, writing)
-    table = _read(data, reading, fitted)
+    fitted = _load(data, asked)
+    table = _read(data, asked, fitted)
     scores = models.anomaly_scores(fitted, table)
-    columns = models.row_column(table, reading.id) | {"score": scores}
+    columns = models.row_column(table, asked.id) | {"score": scores}
     if models.is_detector(fitted):
         columns["anomaly"] = (scores > models.threshold_of(fitted)).astype("int64")
-    models.emit_or_write(columns, writing)
+    models.emit_or_write(columns, asked)
 
 
-def _load(data: str, reading: ModelReading, writing: Writing) -> Any:
+def _load(data: str, asked: ScoreOptions) -> Any:
     """Load the model, unless its output could not be written."""
     from vanishing.app.cli import models, tables
 
-    tables.output_format(writing.out, writing.out_format)
-    tables.check_outputs([writing.out], [data, reading.model])
-    return models.load_model(reading.model)
+    tables.output_format(asked.out, asked.out_format)
+    tables.check_outputs([asked.out], [data, asked.model])
+    return models.load_model(asked.model)
 
 
-def _read(data: str, reading: ModelReading, fitted: Any) -> Any:
+def _read(data: str, asked: ScoreOptions, fitted: Any) -> Any:
     from vanishing.app.cli.tables import read_input
 
-    gaps: Any = "skip" if reading.skip_missing else "refuse"
-    return read_input(data, reading, model=fitted, gaps=gaps)
+    return read_input(data, asked, model=fitted, gaps="skip" if asked.skip_missing else "refuse")
 
 
 # --- ``vanishing transform``: the values of the equations at each row -----------------------------
 
 
-class Signed(Writing):
+class TransformOptions(ScoreOptions):
     """Which values are written, and where."""
 
     signed: bool = flag("Options", "Values with their sign, instead of absolute ones.")
@@ -183,30 +180,29 @@ class Signed(Writing):
 
 def transform(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table of rows, or - for a pipe.")],
-    reading: ModelReading,
-    writing: Signed,
+    asked: TransformOptions,
 ) -> None:
     """Evaluate the equations of a model at each row, as features."""
     from vanishing import VanishingIdeal
     from vanishing.app.cli import models
 
-    fitted = _load(data, reading, writing)
+    fitted = _load(data, asked)
     core = models.core(fitted)
     if models.is_detector(fitted):
         raise ModelError("a detector gives one score per row: use vanishing score")
-    if writing.signed and not isinstance(core, VanishingIdeal):
+    if asked.signed and not isinstance(core, VanishingIdeal):
         kind = models.kind_of(fitted)
         raise ModelError(f"{kind} gives absolute values only; leave --signed out")
-    table = _read(data, reading, fitted)
+    table = _read(data, asked, fitted)
     names = [str(name) for name in fitted.get_feature_names_out()]
     if not names:
         raise ModelError("the model has no equations; fit again with a larger --tol or --degree")
 
     def evaluate(rows: Any) -> Any:
-        if not writing.signed:
+        if not asked.signed:
             return fitted.transform(rows)
         return core.transform(models.preprocess(fitted, rows), output="signed")
 
     values = models.evaluate_rows(table, evaluate, "evaluating")
-    columns = models.row_column(table, reading.id) | dict(zip(names, values.T, strict=True))
-    models.emit_or_write(columns, writing)
+    columns = models.row_column(table, asked.id) | dict(zip(names, values.T, strict=True))
+    models.emit_or_write(columns, asked)

@@ -1,12 +1,13 @@
 """The commands ``laws`` and ``check``."""
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -18,6 +19,7 @@ from vanishing.app.cli.console import (
     UsageError,
     emit,
     fit_width,
+    list_lines,
     note,
     note_files,
     pick,
@@ -28,13 +30,14 @@ from vanishing.app.cli.console import (
 from vanishing.app.cli.exports import check_large_file, is_pushed_down
 from vanishing.app.cli.options import (
     Annotation,
-    Options,
     Output,
     Reading,
     flag,
     list_choices,
     option,
 )
+
+T = TypeVar("T", bound=Reading)
 
 #: Columns of the table of laws, of which the first is called "law".
 LISTED = ("text", "degree", "bits", "extent", "rows", "broken", "p_value", "latex")
@@ -45,8 +48,8 @@ CELLS = (
 )
 
 
-class Degree(Options):
-    """How complicated laws may be."""
+class Searching(Output, Reading):
+    """How complicated laws may be, of which table, and what is written."""
 
     degree: int | None = option(
         "Options",
@@ -58,14 +61,15 @@ class Degree(Options):
     )
 
 
-class LawOptions(Degree):
+class LawOptions(Searching):
     """Which laws to look for."""
 
-    trajectory: str | None = option(
+    label: str | None = option(
         "Options",
         "COLUMN",
         "Column that names the trajectory of each row: look for what is constant along "
         "each. Rows must be in the order of time.",
+        "--trajectory",
     )
     save: str | None = option(
         "Output", "FILE", "File of rules to write, for check --rules: rules.toml.", "-s"
@@ -80,8 +84,6 @@ class LawOptions(Degree):
 def laws(
     data: Annotated[str, typer.Argument(metavar="TABLE", help="Table, or - for a pipe.")],
     asked: LawOptions,
-    output: Output,
-    reading: Reading,
 ) -> None:
     """Find the equations that the columns of a table satisfy.
 
@@ -91,43 +93,48 @@ def laws(
     """
     from vanishing.app.cli import tables
 
-    trajectory = asked.trajectory
-    tables.check_files([data], output, asked.save, asked.update)
-    rules.check_rules_files(asked.save, asked.update)
-    if trajectory is not None and (output.report or asked.save or asked.update):
+    tables.check_files([data], asked, asked.save, asked.update)
+    if asked.save and asked.update:
+        raise UsageError("--save writes a new file of rules, --update an old one; choose one")
+    if asked.save and Path(asked.save).exists():
+        remedy = f"pass --update {asked.save}, which keeps your rules"
+        raise UsageError(f"{asked.save} is there already; {remedy}")
+    if asked.update:
+        rules.load_rules_of(asked.update)
+    has_files = bool(asked.report or asked.save or asked.update)
+    if asked.label is not None and has_files:
         raise UsageError(
             "--report, --save and --update are about laws of rows, not invariants; leave out "
             "--trajectory"
         )
-    if trajectory is None and not (asked.save or asked.update or output.out or output.report):
-        sheets = _list_sheets(data, reading)
+    if asked.label is None and not (asked.out or has_files):
+        sheets = _list_sheets(data, asked)
         if len(sheets) > 1:
-            _show_sheets(sheets, lambda each: _laws_of(data, asked, output, each))
+            _show_sheets(sheets, lambda each: _laws_of(data, each))
             return
-    record = _laws_of(data, asked, output, reading)
+    record = _laws_of(data, asked)
     if state.json:
         emit(record)
 
 
-def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> dict[str, Any]:
+def _laws_of(data: str, asked: LawOptions) -> dict[str, Any]:
     """Look for the laws of one table, show them, and return what JSON says of them."""
     from vanishing.app.wording import list_unused
     from vanishing.equations.text import join
 
-    trajectory = asked.trajectory
-    table = _read(data, replace(reading, label=trajectory))
-    if trajectory is None:
-        table = _turn(table, data, reading, asked.degree)
+    table = _read(data, asked)
+    if asked.label is None:
+        table = _turn(table, data, asked)
     found = discover_laws(table, asked.degree)
-    strays = check_strays(None if trajectory else found, table)
+    strays = check_strays(None if asked.label else found, table)
     record = _laws_record(found) | {"not_numbers": stray_records(strays, table)}
-    if output.out is not None:
+    if asked.out is not None:
         columns = {name: [law[name] for law in record["laws"]] for name in LISTED}
         columns["bits"] = [math.nan if bits is None else bits for bits in columns["bits"]]
-        _write_table(output, {"law": columns.pop("text")} | columns)
-    _write_report(output.report, found, strays if strays.rows else None, table)
+        _write_table(asked, {"law": columns.pop("text")} | columns)
+    _write_report(asked.report, found, strays if strays.rows else None, table)
     record |= rules.write_rules_of(found, asked.save, asked.update)
-    if not state.json and output.out != "-":
+    if not state.json and asked.out != "-":
         _show_laws(found, found.lines())
         if unused := list_unused(found):
             note(f"in no law: {join(unused, 12)}")
@@ -137,27 +144,27 @@ def _laws_of(data: str, asked: LawOptions, output: Output, reading: Reading) -> 
         rules.show_changes(record)
         if not len(found) and not getattr(found, "totals", ()):
             _note_detect(data)
-        note_files(output.out, output.report, asked.save, asked.update)
-    return record | {"out": output.out, "report": output.report}
+        note_files(asked.out, asked.report, asked.save, asked.update)
+    return record | pick(asked, "out", "report")
 
 
-def _list_sheets(data: str, reading: Reading) -> list[Reading]:
+def _list_sheets(data: str, asked: T) -> list[T]:
     """Return how to read each sheet of a workbook."""
     from vanishing.app.cli.tables import PIPE, table_errors
     from vanishing.data.whole_tables import list_tables
 
-    if data == PIPE or reading.sheet is not None:
-        return [reading]
+    if data == PIPE or asked.sheet is not None:
+        return [asked]
     with table_errors():
         names, others = list_tables(data)
     if len(names) > 1 and others:
         listed = ", ".join(map(repr, others))
         note(f"{data}: sheets without a table of numbers, and hidden ones, are left out: {listed}")
-    return [replace(reading, sheet=name) for name in names] or [reading]
+    return [replace(asked, sheet=name) for name in names] or [asked]
 
 
 def _show_sheets(
-    sheets: list[Reading], show: Any, finish: Any = dict, *, is_shown: bool = True
+    sheets: Sequence[Reading], show: Any, finish: Any = dict, *, is_shown: bool = True
 ) -> None:
     """Show what is found in each sheet, and go on where one cannot be read."""
     from vanishing.data.sheet_layout import split_area
@@ -179,7 +186,7 @@ def _show_sheets(
         emit({"sheets": records} | more)
 
 
-class CheckOptions(Degree):
+class CheckOptions(Searching):
     """What to check against, and which rows to show."""
 
     train: str | None = option(
@@ -214,8 +221,6 @@ def check(
         ),
     ],
     asked: CheckOptions,
-    output: Output,
-    reading: Reading,
 ) -> int:
     """Find the cells that break the laws, and what they should be.
 
@@ -226,22 +231,22 @@ def check(
     from vanishing.app.cli import tables
 
     tables.check_inputs(data)
-    tables.check_files([*data, asked.train, asked.rules], output)
+    tables.check_files([*data, asked.train, asked.rules], asked)
     if asked.rules and (asked.train or asked.degree):
         raise UsageError("--rules are checked as they are; leave out --train and --degree")
-    if asked.annotate and (state.json or output.out == tables.PIPE):
+    if asked.annotate and (state.json or asked.out == tables.PIPE):
         raise UsageError("--annotate prints to standard output; leave out --json and --out -")
-    show = _Checks(asked, output)
+    show = _Checks(asked)
     if len(data) > 1:
-        return _check_tables(data, show, reading)
+        return _check_tables(data, show)
     (path,) = data
     if asked.rules and not asked.annotate and is_pushed_down(path):
         limit = asked.max_broken or ("0" if asked.fail_on_broken else None)
-        return check_large_file(path, asked.rules, limit, output)
-    sheets = [reading]
+        return check_large_file(path, asked.rules, limit, asked)
+    sheets = [asked]
     if not asked.rules:
-        show.check_formulas(path, reading)
-        sheets = sheets if asked.train else _list_sheets(path, reading)
+        show.check_formulas(path)
+        sheets = sheets if asked.train else _list_sheets(path, asked)
     if len(sheets) > 1:
         _show_sheets(
             sheets,
@@ -250,18 +255,18 @@ def check(
             is_shown=show.is_shown,
         )
     else:
-        record = show.check(path, reading, str(sheets[0].sheet or ""))
+        record = show.check(path, asked, str(sheets[0].sheet or ""))
         if state.json:
             emit(record | _formulas_record(show.formulas))
     return show.finish()
 
 
-def _check_tables(paths: list[str], show: "_Checks", reading: Reading) -> int:
+def _check_tables(paths: list[str], show: "_Checks") -> int:
     """Check several tables, and the totals by key between them."""
     from vanishing.app.cli.tables import PIPE
 
-    asked, output = show.asked, show.output
-    if asked.train or asked.rules or output.out or output.report or PIPE in paths:
+    asked = show.asked
+    if asked.train or asked.rules or asked.out or asked.report or PIPE in paths:
         named = "--train, --rules, --out, --report and -"
         raise UsageError(f"{named} are for one table; pass one")
     if len(set(paths)) < len(paths):
@@ -273,7 +278,7 @@ def _check_tables(paths: list[str], show: "_Checks", reading: Reading) -> int:
     for k, (path, name) in enumerate(zip(paths, names, strict=True)):
         if show.is_shown:
             say("\n" * bool(k) + f"Table {name!r}:")
-        records.append({"table": name} | show.check(path, reading, name))
+        records.append({"table": name} | show.check(path, asked, name))
     between = show.check_between()
     if state.json:
         emit({"tables": records} | between)
@@ -293,20 +298,20 @@ class _Part(NamedTuple):
 class _Checks:
     """Checks tables, workbooks and what is between tables; counts rows that are wrong once each."""
 
-    def __init__(self, asked: CheckOptions, output: Output) -> None:
-        self.asked, self.output = asked, output
+    def __init__(self, asked: CheckOptions) -> None:
+        self.asked = asked
         self.limit = rules.read_limit(asked.max_broken, asked.fail_on_broken)
-        self.is_shown = not (state.json or asked.annotate or output.out == "-")
+        self.is_shown = not (state.json or asked.annotate or asked.out == "-")
         self.stated = None if asked.rules is None else rules.load_rules_of(asked.rules)
         self.is_file = hasattr(self.stated, "rules")
-        if self.is_file and output.report:
+        if self.is_file and asked.report:
             raise UsageError("--report shows laws; leave it out with a file of rules")
         self.parts: list[_Part] = []
         self.formulas: Any = None
         self.wrong_formulas: set[tuple[str, Any]] = set()
         self.between: list[Any] = []
 
-    def check_formulas(self, path: str, reading: Reading) -> None:
+    def check_formulas(self, path: str) -> None:
         """Check the cells of a workbook against its formulas, and show what breaks them."""
         from vanishing.app.cli.tables import PIPE, table_errors
         from vanishing.data.source import is_url
@@ -315,7 +320,7 @@ class _Checks:
         if path == PIPE or is_url(path):
             return
         with working("checking the formulas"), table_errors():
-            found = check_formulas(path, sheet=reading.sheet)
+            found = check_formulas(path, sheet=self.asked.sheet)
         if not found.n_formulas:
             return
         self.formulas = found
@@ -327,17 +332,17 @@ class _Checks:
             for text in found.notes:
                 note(text)
             say()
-        if self.output.out is not None and found.cells:
-            note(f"{self.output.out} does not list the cells that break formulas; --json does")
+        if self.asked.out is not None and found.cells:
+            note(f"{self.asked.out} does not list the cells that break formulas; --json does")
 
-    def check(self, path: str, reading: Reading, name: str) -> dict[str, Any]:
+    def check(self, path: str, reading: CheckOptions, name: str) -> dict[str, Any]:
         """Check one table, show what breaks its laws, and return what JSON says."""
         asked, stated = self.asked, self.stated
         normal = None if asked.train is None else _read(asked.train, reading)
         used = {name for rule in stated or () for name in rule.columns}
         table = _read(path, reading, like=normal, used=used)
         if normal is None and stated is None:
-            table = _turn(table, path, reading, asked.degree)
+            table = _turn(table, path, reading)
         found: Any = stated
         if stated is None:
             found = discover_laws(table if normal is None else normal, asked.degree)
@@ -374,9 +379,7 @@ class _Checks:
         from vanishing.app.cli import tables
 
         if self.is_file:
-            say(rules.summarize(part.found, self.asked.rules or ""))
-            for line in rules.list_rules(part.found):
-                say(fit_width(f"  {line}"))
+            rules.show_rules(part.found, self.asked.rules or "")
         else:
             _show_laws(part.found, part.found.lines(numbered=True))
         say()
@@ -390,8 +393,10 @@ class _Checks:
         from vanishing.app.cli import tables
 
         table, found, checked = part.table, part.found, part.checked
-        said = rules.describe_rules(found, self.asked.rules or "") if self.is_file else None
-        return (said or _laws_record(found)) | {
+        rules_path = self.asked.rules or ""
+        said = rules.describe_rules(found, rules_path) if self.is_file else _laws_record(found)
+        said |= pick(self.asked, "out", "report")
+        return said | {
             "rows": len(table),
             "broken": int(checked.broken.sum()),
             "incomplete": len(checked.incomplete),
@@ -408,8 +413,6 @@ class _Checks:
             "in_no_law": checked.in_no_law,
             "missing": {name: len(rows) for name, rows in checked.gaps.items()},
             "cells": _list_cells(part),
-            "out": self.output.out,
-            "report": self.output.report,
         }
 
     def check_between(self) -> dict[str, Any]:
@@ -456,32 +459,30 @@ class _Checks:
         return {(part.name, row) for part in self.parts for row in rules.list_wrong(part.checked)}
 
     def _write_files(self) -> None:
-        output, parts = self.output, self.parts
-        if output.out is not None and parts:
+        asked, parts = self.asked, self.parts
+        if asked.out is not None and parts:
             known = {name for part in parts for name in _name_cells(part.table)}
             names = [name for name in CELLS if name in known]
             names[:0] = ["sheet"] * (len(parts) > 1)
             lines = [{"sheet": part.name} | line for part in parts for line in _list_cells(part)]
-            _write_table(output, {name: [line.get(name, "") for line in lines] for name in names})
-        if output.report is not None and parts:
+            _write_table(asked, {name: [line.get(name, "") for line in lines] for name in names})
+        if asked.report is not None and parts:
             # The laws of one sheet: the one with most to say.
-            part = max(
-                parts, key=lambda each: (len(rules.list_wrong(each.checked)), len(each.found))
-            )
-            _write_report(output.report, part.found, part.checked, part.table, self.formulas)
+            part = max(parts, key=lambda p: (len(rules.list_wrong(p.checked)), len(p.found)))
+            _write_report(asked.report, part.found, part.checked, part.table, self.formulas)
             if len(parts) > 1:
-                note(f"{output.report} shows sheet {part.name!r} only; --sheet chooses another")
+                note(f"{asked.report} shows sheet {part.name!r} only; --sheet chooses another")
         if self.is_shown:
             if parts and not any(len(part.found) or part.checked.n_totals for part in parts):
                 _note_detect(parts[0].path)
-            note_files(output.out, output.report)
+            note_files(asked.out, asked.report)
 
     def _annotate(self) -> None:
         wrong = list[rules.Wrong]()
         laws = dict[str, str]()
         is_workbook = len(self.parts) > 1 and len({each.path for each in self.parts}) == 1
         for part in self.parts:
-            stated = self.stated if self.is_file else part.checked.laws
+            stated: Any = self.stated if self.is_file else part.checked.laws
             title = part.name if is_workbook else ""
             wrong += rules.annotate_rows(part.checked, stated, part.table, title)
             laws |= {rules.name_law(law): str(law) for law in stated}
@@ -591,7 +592,7 @@ def _read(path: str, reading: Reading, like: Any = None, used: Any = ()) -> Any:
     )
 
 
-def _turn(table: Any, path: str, reading: Reading, degree: int | None) -> Any:
+def _turn(table: Any, path: str, reading: Searching) -> Any:
     """Return a table with its rows as columns if laws save more bits of its cells then."""
     from vanishing.laws.laws import find_table_totals
 
@@ -602,7 +603,7 @@ def _turn(table: Any, path: str, reading: Reading, degree: int | None) -> Any:
     bits = [float(find_table_totals(each).bits) for each in (table, turned)]
     for k, each in enumerate((table, turned)):
         with suppress(DataError):
-            bits[k] += sum(law.bits or 0 for law in discover_laws(each, degree))
+            bits[k] += sum(law.bits or 0 for law in discover_laws(each, reading.degree))
     state.quiet = quiet
     if bits[1] <= bits[0]:
         return table
@@ -668,22 +669,19 @@ def _laws_record(found: Any) -> dict[str, Any]:
 
 def _law_record(law: Any, names: list[str]) -> dict[str, Any]:
     logs = [[]] * len(law.exponents) if law.logs is None else law.logs
-    terms = zip(law.exponents, logs, law.coefficients, law.standard_errors, strict=True)
+    terms = {
+        "powers": law.exponents,
+        "logarithms": [list(compress(names, used)) for used in logs],
+        "coefficient": law.coefficients,
+        "standard_error": law.standard_errors,
+    }
     shown = ("latex", "degree", "bits", "extent", "p_value", "columns", "choices")
     return pick(law, *shown) | {
         "text": str(law),
         "rows": len(law.rows),
         "broken": law.n_broken,
         "where": None if law.where is None else str(law.where),
-        "terms": [
-            {
-                "powers": powers,
-                "logarithms": list(compress(names, used)),
-                "coefficient": value,
-                "standard_error": error,
-            }
-            for powers, used, value, error in terms
-        ],
+        "terms": list_lines(terms),
     }
 
 

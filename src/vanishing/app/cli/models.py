@@ -1,10 +1,10 @@
 """Models as the command line fits, saves and loads them."""
 
-import dataclasses
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from vanishing.app.cli.console import (
     ModelError,
     UsageError,
     emit,
+    list_lines,
     list_some,
     note,
     state,
     working,
 )
-from vanishing.app.cli.options import Equations, Fitting, Threshold, Writing
+from vanishing.app.cli.options import Detection, Equations, Fitting, Options, Writing, list_options
 from vanishing.app.cli.tables import PIPE, output_file, refusals, write_table
 from vanishing.app.wording import count_things
 from vanishing.arrays.namespace import BoolArray, FloatArray, import_extra
@@ -299,23 +300,21 @@ def make_ideal(wanted: Equations, *, contrastive: bool, tol: Any = 0.1) -> Vanis
     )
 
 
-def refuse_unused(*groups: Any, reason: str) -> None:
+def refuse_unused(asked: Options, *groups: type[Options], reason: str) -> None:
     """Refuse options that would have no effect, and say why they have none."""
     given = [
         f"--{'no-' * (each.default is True)}{each.name.replace('_', '-')}"
         for group in groups
-        for each in dataclasses.fields(group)
-        if getattr(group, each.name) != each.default
+        for each in list_options(group)
+        if each.name in get_annotations(group) and getattr(asked, each.name) != each.default
     ]
     if given:
         raise UsageError(f"{' and '.join(given)} would have no effect: {reason}; leave it out")
 
 
-def fit_equations(
-    table: Table, wanted: Equations, fitting: Fitting, other: Table | None = None
-) -> Any:
+def fit_equations(table: Table, asked: Fitting, other: Table | None = None) -> Any:
     """Fit an ideal to a table, to standardized columns unless the user wants others."""
-    ideal = make_ideal(wanted, contrastive=other is not None, tol="auto")
+    ideal = make_ideal(asked, contrastive=other is not None, tol="auto")
     if ideal.normalization == "contrastive" and other is None:
         raise UsageError("--normalization contrastive needs a second table: --contrast Y.csv")
     if ideal.normalization != "contrastive" and other is not None:
@@ -327,38 +326,38 @@ def fit_equations(
     points, contrast = table.for_model, None if other is None else other.values
     scaler = StandardScaler()
     with library_errors(table.where), working("fitting degree 1", ideal.max_degree) as step:
-        if fitting.scale:
+        if asked.scale:
             points = scaler.fit_transform(points)
             contrast = None if other is None else scaler.transform(other.for_model)
         ideal.set_params(
-            robust=fitting.robust,
+            robust=asked.robust,
             callback=lambda trace: step(1, what=f"fitting degree {trace.degree + 1}"),
         )
         ideal.fit(points, contrast=contrast)
     ideal.set_params(callback=None)  # which no file could hold
-    return make_pipeline(scaler, ideal) if fitting.scale else ideal
+    return make_pipeline(scaler, ideal) if asked.scale else ideal
 
 
-def fit_detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+def fit_detector(table: Table, asked: Detection) -> Any:
     """Fit a detector to normal rows, by its recipe unless the user asks for equations."""
-    detector = _detector(table, threshold, wanted)
+    detector = _make_detector(table, asked)
     _refuse_huge(table)
     with library_errors(table.where), working(f"fitting {len(table)} rows", 1.0) as step:
         return detector.fit(table.for_model, callback=lambda share: step(done=share))
 
 
-def fit_to_itself(table: Table, threshold: Threshold, wanted: Equations) -> Any:
+def fit_to_itself(table: Table, asked: Detection) -> Any:
     """Fit a detector to rows most of which are normal."""
-    if threshold.calibration is not None:
+    if asked.calibration is not None:
         raise UsageError(
             "--calibration needs rows that are known to be normal: pass them with --train"
         )
-    detector = _detector(table, threshold, wanted)
+    detector = _make_detector(table, asked)
     _refuse_huge(table)
     is_recipe = isinstance(detector, VanishingDetector) and detector.ideal is None
     n_fits = count_fits(len(table))
     if is_recipe or n_fits == 1:  # which does not describe a single row
-        return fit_detector(table, threshold, wanted)
+        return fit_detector(table, asked)
     note(f"no --train: {table.where} is compared with itself, in {n_fits} fits")
     with library_errors(table.where), working("fitting parts of the rows", n_fits) as step:
         return fit_to_mixed(detector, table.for_model, callback=lambda _: step(1))
@@ -376,26 +375,24 @@ def _refuse_huge(table: Table) -> None:
         )
 
 
-def _detector(table: Table, threshold: Threshold, wanted: Equations) -> Any:
-    ideal = make_ideal(wanted, contrastive=False) if wanted.given else None
-    contamination: float | str = threshold.contamination
+def _make_detector(table: Table, asked: Detection) -> Any:
+    ideal = make_ideal(asked, contrastive=False) if asked.given else None
+    contamination: float | str = asked.contamination
     if contamination != "auto":
         expected = "--contamination takes a fraction up to 0.5 or 'auto'"
-        contamination = _read_number(
-            threshold.contamination, expected, lambda value: 0 < value <= 0.5
-        )
+        contamination = _read_number(asked.contamination, expected, lambda value: 0 < value <= 0.5)
     options: dict[str, Any] = {
         "contamination": contamination,
-        "calibration": threshold.calibration,
-        "random_state": threshold.seed,
+        "calibration": asked.calibration,
+        "random_state": asked.seed,
     }
-    if threshold.image_shape is None:
+    if asked.image_shape is None:
         return VanishingDetector(ideal, **options)
     if ideal is not None:
         raise UsageError(
             "--image-shape chooses its own equations; leave out --degree, --tol and similar options"
         )
-    height, width = _shape(threshold.image_shape)
+    height, width = _shape(asked.image_shape)
     if height * width != table.values.shape[1]:
         raise UsageError(
             f"images of {height}x{width} have {height * width} pixels, but {table.where} has "
@@ -459,9 +456,7 @@ def row_column(table: Table, id: str | None) -> dict[str, npt.NDArray[Any]]:
 def emit_or_write(columns: Columns, writing: Writing) -> None:
     """Write rows where the user wants them; with --json, on standard output unless to a file."""
     if state.json and writing.out == PIPE:
-        plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
-        lines = zip(*plain.values(), strict=True)
-        emit({"rows": [dict(zip(plain, line, strict=True)) for line in lines]})
+        emit({"rows": list_lines({name: each.tolist() for name, each in columns.items()})})
         return
     write_table(writing.out, columns, format=writing.out_format)
     if state.json:

@@ -1,10 +1,11 @@
-"""Options of commands, in groups.
+"""Options of commands, in groups that commands share.
 
-A command takes a group as one argument, and typer sees an option for each field of it. In help
+A command takes its groups as one argument, and typer sees an option for each field of it. In help
 texts, options stand under the heading that they name.
 """
 
 from dataclasses import Field, dataclass, field, fields
+from inspect import get_annotations
 from typing import Any, ClassVar, Literal, get_args
 
 import typer
@@ -44,8 +45,10 @@ def describe_option(given: "Field[Any]") -> Any:
 
 
 def list_options(group: "type[Options]") -> "list[Field[Any]]":
-    """Return the fields of a group of options that are options."""
-    return [each for each in fields(group) if each.metadata]
+    """Return the options of a group, its own before those of the groups that it is made of."""
+    names = dict.fromkeys(name for kind in group.__mro__ for name in get_annotations(kind))
+    known = {each.name: each for each in fields(group) if each.metadata}
+    return [known[name] for name in names if name in known]
 
 
 def list_choices(choices: Any) -> str:
@@ -153,31 +156,6 @@ class Output(Formatted):
     report: str | None = option("Output", "FILE", "HTML page to write, in a single file.")
 
 
-class Threshold(Options):
-    """Where normal ends."""
-
-    contamination: str = option(
-        "Threshold",
-        "FRACTION",
-        "Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
-        "outliers of a box plot, or about one row in a hundred if there are none; fewer if "
-        "held-out rows score lower than the others.",
-        default="auto",
-    )
-    calibration: float | None = option(
-        "Threshold",
-        "FRACTION",
-        "Fraction of the training rows to hold out, so that --contamination bounds the "
-        "rate of false alarms.",
-    )
-    image_shape: str | None = option(
-        "Options",
-        "HxW",
-        "Rows are images of this shape, such as 28x28: use the detector for images.",
-    )
-    seed: int = option("Options", "N", "Random seed.", default=0, min=0)
-
-
 class Equations(Options):
     """Which equations to look for; None where the user does not say."""
 
@@ -215,10 +193,10 @@ class Equations(Options):
     @property
     def given(self) -> bool:
         """Whether the user asks for particular equations."""
-        return any(getattr(self, each.name) is not None for each in fields(self))
+        return any(getattr(self, each.name) is not None for each in fields(Equations))
 
 
-class Fitting(Options):
+class Fitting(Equations):
     """What is done to the table before equations are fitted to it."""
 
     scale: bool = option(
@@ -231,15 +209,33 @@ class Fitting(Options):
     robust: bool = flag("Equations", "Leave out rows that break the equations of the rest.")
 
 
-class Compared(Options):
-    """What the rows of a table are compared with."""
+class Threshold(Options):
+    """Where normal ends."""
 
-    train: str | None = option(
-        "Options", "TABLE", "Table of normal rows.", show_default="the table itself"
+    contamination: str = option(
+        "Threshold",
+        "FRACTION",
+        "Fraction of the training rows to call anomalous, at most 0.5. With 'auto': the "
+        "outliers of a box plot, or about one row in a hundred if there are none; fewer if "
+        "held-out rows score lower than the others.",
+        default="auto",
     )
-    model: str | None = option(
-        "Options", "FILE", "Model file of detect --save or fit --save.", "-m"
+    calibration: float | None = option(
+        "Threshold",
+        "FRACTION",
+        "Fraction of the training rows to hold out, so that --contamination bounds the "
+        "rate of false alarms.",
     )
+    image_shape: str | None = option(
+        "Options",
+        "HxW",
+        "Rows are images of this shape, such as 28x28: use the detector for images.",
+    )
+    seed: int = option("Options", "N", "Random seed.", default=0, min=0)
+
+
+class Detection(Equations, Threshold):
+    """How a detector is fitted."""
 
 
 class Saving(Options):

@@ -5,23 +5,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from vanishing.app.cli.console import ModelError, UsageError, note, say
+from vanishing.app.cli.console import ModelError, UsageError, fit_width, note, pick, say
 
 #: Of SARIF, the version and the schema that editors and servers know.
 SARIF = "2.1.0", "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 # --- Files ----------------------------------------------------------------------------------------
-
-
-def check_rules_files(save: str | None, update: str | None) -> None:
-    """Refuse files of rules that cannot be written, before laws are looked for."""
-    if save and update:
-        raise UsageError("--save writes a new file of rules, --update an old one; choose one")
-    if save and Path(save).exists():
-        raise UsageError(f"{save} is there already; pass --update {save}, which keeps your rules")
-    if update:
-        load_rules_of(update)
 
 
 def write_rules_of(found: Any, save: str | None, update: str | None) -> dict[str, Any]:
@@ -91,15 +81,14 @@ def summarize(rules: Any, path: str) -> str:
     return f"{len(rules)} rules in {path}{f', {n_own} written by people' * (n_own > 0)}."
 
 
-def list_rules(rules: Any) -> list[str]:
-    """Return the rules as numbered lines, with their notes."""
+def show_rules(rules: Any, path: str) -> None:
+    """Print the rules of a file as numbered lines, with their notes."""
+    say(summarize(rules, path))
     width = len(str(len(rules))) + 2
-    lines = []
     for k, rule in enumerate(rules, 1):
         where = "" if rule.where is None else f" where {rule.where}"
         said = f"  ({rule.note})" if rule.note else ""
-        lines.append(f"{f'[{k}]':<{width}} {rule.text}{where}{said}")
-    return lines
+        say(fit_width(f"  {f'[{k}]':<{width}} {rule.text}{where}{said}"))
 
 
 def describe_rules(rules: Any, path: str) -> dict[str, Any]:
@@ -107,14 +96,7 @@ def describe_rules(rules: Any, path: str) -> dict[str, Any]:
     return {
         "summary": summarize(rules, path),
         "rules": [
-            {
-                "id": rule.id,
-                "text": str(rule),
-                "kind": rule.kind,
-                "source": rule.source,
-                "note": rule.note,
-                "columns": list(rule.columns),
-            }
+            pick(rule, "id", "kind", "source", "note", "columns") | {"text": str(rule)}
             for rule in rules
         ],
     }
@@ -122,23 +104,17 @@ def describe_rules(rules: Any, path: str) -> dict[str, Any]:
 
 def describe_cells(checked: Any) -> list[tuple[int, dict[str, Any]]]:
     """Return what JSON and tables say of each cell that was found, with its row."""
+    unknown = dict.fromkeys(("value", "fix", "low", "high", "probability"), math.nan)
     listed = []
     for found in checked:
-        others = "; ".join(found.others)
-        for fix in found.fixes or (None,):
-            low, high = (math.nan, math.nan) if fix is None else fix.interval
-            cell = {
-                "cell": "" if fix is None else fix.column,
-                "value": math.nan if fix is None else fix.value,
-                "text": "" if fix is None else fix.text,
-                "fix": math.nan if fix is None else fix.fix,
-                "low": low,
-                "high": high,
-                "law": checked.name_laws(found),
-                "probability": math.nan if fix is None else fix.probability,
-                "alternatives": others,
-            }
-            listed.append((found.row, cell))
+        row = {"law": checked.name_laws(found), "alternatives": "; ".join(found.others)}
+        for fix in found.fixes:
+            low, high = fix.interval
+            cell = pick(fix, "value", "text", "fix", "probability")
+            cell |= {"cell": fix.column, "low": low, "high": high}
+            listed.append((found.row, cell | row))
+        if not found.fixes:
+            listed.append((found.row, {"cell": "", "text": ""} | unknown | row))
     return listed
 
 

@@ -9,6 +9,7 @@ from vanishing.app.cli.console import (
     ModelError,
     UsageError,
     emit,
+    list_lines,
     list_some,
     note,
     note_files,
@@ -17,7 +18,7 @@ from vanishing.app.cli.console import (
     state,
     visible,
 )
-from vanishing.app.cli.exports import RULE_TARGETS, Dialect, RuleTarget, Wanted, export_rules
+from vanishing.app.cli.exports import RULE_TARGETS, RuleTarget, RuleWriting, export_rules
 from vanishing.app.cli.options import (
     AsFitted,
     Equations,
@@ -60,7 +61,7 @@ TRACED = (
 )
 
 
-class Showing(Chosen):
+class ShowOptions(Chosen, Reading):
     """How to show equations."""
 
     terms: int = option(
@@ -74,8 +75,7 @@ class Showing(Chosen):
 
 def show(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
-    asked: Showing,
-    reading: Reading,
+    asked: ShowOptions,
     what: Annotated[
         What, typer.Argument(metavar="WHAT", help=f"What to show: {list_choices(What)}.")
     ] = "equations",
@@ -87,7 +87,7 @@ def show(
     fitted = models.load_model(model)
     table = None
     if asked.points is not None:
-        table = tables.read_input(asked.points, reading, model=fitted, gaps="skip")
+        table = tables.read_input(asked.points, asked, model=fitted, gaps="skip")
     if asked.picture is not None:
         _draw(asked.picture, fitted, what, asked.ideal, table)
     if state.json:
@@ -108,7 +108,7 @@ def show(
     note_files(asked.picture)
 
 
-def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
+def _record(model: Any, what: What, asked: ShowOptions) -> dict[str, Any]:
     from vanishing.app.cli import describe, models
 
     key, ideal = models.choose_ideal(model, asked.ideal)
@@ -123,16 +123,11 @@ def _record(model: Any, what: What, asked: Showing) -> dict[str, Any]:
         return record | {"stop_reason": ideal.stop_reason_, "degrees": traced}
     carried, names, meaning = describe.carry_back(model, key)
     texts = describe.equation_texts(carried, names, digits=asked.digits)
-    labels, degrees = ideal.get_feature_names_out(), ideal.basis_.degrees()
+    about = {"name": ideal.get_feature_names_out(), "degree": ideal.basis_.degrees()}
     return record | {
         "variables": names,
         "coordinates": meaning or "in the columns of the table",
-        "equations": [
-            {"name": str(label), "degree": int(degree), "extent": float(extent), "text": text}
-            for label, degree, extent, text in zip(
-                labels, degrees, ideal.extents_, texts, strict=True
-            )
-        ],
+        "equations": list_lines(about | {"extent": ideal.extents_, "text": texts}),
     }
 
 
@@ -169,35 +164,12 @@ Target = Literal["sympy", "latex", "python", "c", "onnx", "rational", System, Ru
 SYSTEMS = get_args(System)
 
 
-class Exporting(Chosen, AsFitted):
+class ExportOptions(Chosen, AsFitted, RuleWriting, Fitting):
     """How to write equations, and where to."""
 
     name: str = option("Options", "NAME", "Name of the function (python, c).", default="evaluate")
     dtype: Literal["float32", "float64"] = option(
         "Options", "NAME", "Type of numbers (onnx): float32 or float64.", default="float32"
-    )
-    points: str | None = option(
-        "Options",
-        "TABLE",
-        "Table of the points: used to shorten the equations (sympy, latex), or to prove "
-        "exact ones on its numbers as they are written (rational, computer algebra). Of rules, the "
-        "table that they are for: its digits and columns of text count (excel: it is written).",
-    )
-    dialect: Dialect = option(
-        "Options",
-        "NAME",
-        f"SQL of which database (sql, checks, dbt, gx, soda): {list_choices(Dialect)}.",
-        default="duckdb",
-    )
-    table: str | None = option("Options", "NAME", "Table that the SQL is about.")
-    key: str | None = option(
-        "Options",
-        "COLUMN",
-        "Column that tells the rows and their order (sql, dbt); rules about the row before "
-        "need it.",
-    )
-    out: str = option(
-        "Output", "FILE", "File to write.", "-o", default="-", show_default="standard output"
     )
 
 
@@ -206,10 +178,7 @@ def export(
     target: Annotated[
         Target, typer.Argument(metavar="TARGET", help=f"What to write: {list_choices(Target)}.")
     ],
-    asked: Exporting,
-    reading: Reading,
-    wanted: Equations,
-    fitting: Fitting,
+    asked: ExportOptions,
 ) -> None:
     """Write equations as SymPy, LaTeX, Python, C or ONNX.
 
@@ -227,8 +196,7 @@ def export(
     out, points = asked.out, asked.points
     if target in RULE_TARGETS:
         tables.check_outputs([None if target == "dbt" else out], [model, points])
-        wanted_rules = Wanted(asked.dialect, asked.table, asked.key)
-        record = export_rules(model, cast(RuleTarget, target), wanted_rules, points, out, reading)
+        record = export_rules(model, cast(RuleTarget, target), asked)
         if state.json:
             emit(record)
         return
@@ -244,15 +212,15 @@ def export(
     tables.check_outputs([out], [model, points])
     table = None
     if models.is_model_file(model):
-        models.refuse_unused(wanted, fitting, reason="the model is already fitted")
+        models.refuse_unused(asked, Equations, Fitting, reason="the model is already fitted")
         fitted = models.load_model(model)
         if points is not None and target in ("sympy", "latex"):
-            table = tables.read_input(points, reading, model=fitted, gaps="skip")
+            table = tables.read_input(points, asked, model=fitted, gaps="skip")
     else:
         tables.check_inputs([model])
-        table = tables.read_input(model, reading, set_aside=True, gaps="skip")
-        fitted = models.fit_equations(table, wanted, fitting)
-        if fitting.robust:
+        table = tables.read_input(model, asked, set_aside=True, gaps="skip")
+        fitted = models.fit_equations(table, asked)
+        if asked.robust:
             table = table.keep(models.core(fitted).inlier_mask_)
     lines: list[str] = []
     if target == "onnx":
@@ -265,7 +233,7 @@ def export(
         proved = target in SYSTEMS and points is not None
         if not asked.raw and not proved and table is not None:
             lines = _short_lines(fitted, target, asked, table)
-        lines = lines or _lines(fitted, target, asked, reading)
+        lines = lines or _lines(fitted, target, asked)
         text = "".join(f"{line}\n" for line in lines)
         content = (visible(text) if out == "-" else text).encode()
     if state.json and out == "-":
@@ -277,7 +245,7 @@ def export(
         emit({"target": target, "out": out, "bytes": len(content)})
 
 
-def _short_lines(model: Any, target: Target, asked: Exporting, table: Any) -> list[str]:
+def _short_lines(model: Any, target: Target, asked: ExportOptions, table: Any) -> list[str]:
     """Write equations as short as the noise of a table allows; none where that does not apply."""
     from vanishing.app.cli import describe, models
 
@@ -301,7 +269,7 @@ def _short_lines(model: Any, target: Target, asked: Exporting, table: Any) -> li
     return [each.latex if is_latex else _sympy_text(each.expression) for each in found or []]
 
 
-def _lines(model: Any, target: Target, asked: Exporting, reading: Reading) -> list[str]:
+def _lines(model: Any, target: Target, asked: ExportOptions) -> list[str]:
     from vanishing import equations
     from vanishing.app.cli import models
 
@@ -325,7 +293,7 @@ def _lines(model: Any, target: Target, asked: Exporting, reading: Reading) -> li
     function = "to_computer_algebra" if target in SYSTEMS else f"to_{target}"
     write = getattr(equations, function)
     with models.library_errors(f"export to {target}"):
-        exact = _exact_points(str(points), reading, model) if is_proved else None
+        exact = _exact_points(str(points), asked, model) if is_proved else None
         if target == "rational":
             return [_sympy_text(each.as_expr()) for each in write(ideal, exact, names, **options)]
         if target in SYSTEMS:
@@ -434,7 +402,7 @@ def info(
         str | None, typer.Argument(metavar="FILE", help="Table or model file to describe.")
     ] = None,
     *,
-    reading: Reading,
+    asked: Reading,
 ) -> None:
     """Describe a table and suggest what to run, or describe a model.
 
@@ -443,7 +411,7 @@ def info(
     from vanishing.app.cli import describe, models
 
     if file is not None and not models.is_model_file(file):
-        described = describe.describe_table(file, reading)
+        described = describe.describe_table(file, asked)
         if state.json:
             emit(describe.description_record(described))
         else:

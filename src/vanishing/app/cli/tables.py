@@ -20,6 +20,7 @@ from vanishing.app.cli.console import (
     UsageError,
     list_some,
     note,
+    pick,
     say,
     state,
     working,
@@ -246,8 +247,7 @@ def read_input(
         return table
     if gaps == "skip" and set_aside and reading.columns is None and known_width is None:
         table = _without_sparse_columns(table)
-    shown = [f"column {name!r}" for name in table.shown_names]
-    return _without_gaps(table, shown, skip=gaps == "skip")
+    return _without_gaps(table, skip=gaps == "skip")
 
 
 def open_input(path: str, reading: Reading) -> OpenTable:
@@ -262,13 +262,9 @@ def open_input(path: str, reading: Reading) -> OpenTable:
         opened = open_table(
             file,
             where="standard input" if path == PIPE else path,
-            format=reading.format,
             delimiter=_one_character(reading.delimiter),
-            header=reading.header,
-            decimal=reading.decimal,
-            array=reading.array,
-            sheet=reading.sheet,
             transposed=bool(reading.transposed),
+            **pick(reading, "format", "header", "decimal", "array", "sheet"),
         )
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder; name a file in it") from error
@@ -370,7 +366,7 @@ def _without_sparse_columns(table: Table) -> Table:
     return table.drop(is_sparse)
 
 
-def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
+def _without_gaps(table: Table, *, skip: bool) -> Table:
     """Refuse or skip rows that have a missing or an infinite value."""
     finite = np.isfinite(table.values)
     complete = np.asarray(finite.all(axis=1))
@@ -387,13 +383,14 @@ def _without_gaps(table: Table, shown: Sequence[str], *, skip: bool) -> Table:
         return replace(table.keep(complete), unfiltered=table)
     row = int(np.argmin(complete))
     column = int(np.argmin(finite[row]))
+    name = table.shown_names[column]
     what = "no value" if np.isnan(table.values[row, column]) else "an infinite value"
-    if text := table.stray_texts.get((row, table.shown_names[column])):
+    if text := table.stray_texts.get((row, name)):
         what = f"{text!r}, which is not a number,"
     others = f" ({n_bad} such rows in all)" if n_bad > 1 else ""
     raise DataError(
-        f"{table.where}: row {table.row_name(row)} has {what} in {shown[column]}{others}; fill it "
-        "in, leave such rows out with --skip-missing, or the column with --drop"
+        f"{table.where}: row {table.row_name(row)} has {what} in column {name!r}{others}; fill "
+        "it in, leave such rows out with --skip-missing, or the column with --drop"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -245,9 +245,15 @@ def write_report(
     explained, note = explain_anomalies(given, callback)
     anomalies = anomalies_section(given, explained, note, formulas)
     equations = equations_section(parts, formulas, unit, list(explained.values()))
+    learned = [
+        ("threshold on the anomaly score", number(given.threshold, ".6g")),
+        (given.pixels_or_columns, f"{given.detector.n_features_in_:,}"),
+    ]
+    chosen = getattr(given.detector, "chosen_", ())
+    learned += [(f"part {k}", " ".join(str(each).split())) for k, each in enumerate(chosen, 1)]
     details = [
         page.fold("Spectrum", *spectrum_section(parts)),
-        page.fold("What was fitted", _describe_fit(given)),
+        page.fold("What was fitted", page.list_facts("What was fitted", learned)),
         page.fold("Parameters and versions", *page.describe_model(given.detector)),
     ]
     n_rows, n_columns = given.X.shape
@@ -309,17 +315,6 @@ def _data_section(given: Given) -> list[Element]:
         return [element("p", words), charts.summary_images(given.X, given.image_shape)]
     moved = np.abs(given.X.mean(axis=0) - given.normal.mean) / given.normal.spread
     return page.summarize_columns(given.X, given.names, given.train, moved)
-
-
-def _describe_fit(given: Given) -> Element:
-    """Return a table of what a detector learned."""
-    facts = [
-        ("threshold on the anomaly score", number(given.threshold, ".6g")),
-        (given.pixels_or_columns, f"{given.detector.n_features_in_:,}"),
-    ]
-    for place, words in enumerate(getattr(given.detector, "chosen_", ()), start=1):
-        facts.append((f"part {place}", " ".join(str(words).split())))
-    return page.list_facts("What was fitted", facts)
 
 
 # --- The anomalous rows: a ranked list, a sentence about each, and why ----------------------------
@@ -542,18 +537,11 @@ def _fold_equations(explanation: Explanation, formulas: Sequence[Formulas]) -> E
 # --- How well scores find labelled anomalies, with the uncertainty of a finite sample -------------
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """ROC curve and precision-recall curve.
+class Curves(NamedTuple):
+    """ROC and precision-recall curve, areas, and the share of anomalies, which is chance."""
 
-    ``auc_interval`` is the 95 % interval of the area under the ROC curve, ``precision`` the average
-    one, and ``share`` that of anomalies among all rows: the precision of chance.
-    """
-
-    false_rate: FloatArray
-    true_rate: FloatArray
-    recall: FloatArray
-    precisions: FloatArray
+    roc: tuple[FloatArray, FloatArray]
+    precision_recall: tuple[FloatArray, FloatArray]
     auc: float
     auc_interval: tuple[float, float]
     precision: float
@@ -564,19 +552,11 @@ def compare_with_labels(scores: FloatArray, labels: BoolArray) -> Curves:
     """Compare anomaly scores, which may be infinite, with labels of both kinds."""
     # Only their order counts, and metrics refuse infinite scores.
     ranks = np.unique(scores, return_inverse=True)[1]
-    false_rate, true_rate, _ = roc_curve(labels, ranks)
+    roc = roc_curve(labels, ranks)[:2]
     precisions, recall, _ = precision_recall_curve(labels, ranks)
-    area, interval = _measure_area(ranks, labels)
-    return Curves(
-        false_rate=false_rate,
-        true_rate=true_rate,
-        recall=recall[::-1],
-        precisions=precisions[::-1],
-        auc=area,
-        auc_interval=interval,
-        precision=float(average_precision_score(labels, ranks)),
-        share=float(labels.mean()),
-    )
+    precision = float(average_precision_score(labels, ranks))
+    area = _measure_area(ranks, labels)
+    return Curves(roc, (recall[::-1], precisions[::-1]), *area, precision, float(labels.mean()))
 
 
 def _measure_area(ranks: IntArray, labels: BoolArray) -> tuple[float, tuple[float, float]]:
@@ -635,13 +615,13 @@ def scores_section(given: Given) -> list[Element]:
         roc = _draw_curve(
             f"ROC curve, area {curves.auc:.3f}",
             ("false positive rate", "true positive rate"),
-            (curves.false_rate, curves.true_rate),
+            curves.roc,
             (0.0, 1.0),
         )
         precision_recall = _draw_curve(
             f"Precision and recall, average precision {curves.precision:.3f}",
             ("recall", "precision"),
-            (curves.recall, curves.precisions),
+            curves.precision_recall,
             (curves.share, curves.share),
         )
         found += [element("p", words), element("div", roc, precision_recall, class_="charts")]

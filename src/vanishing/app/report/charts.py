@@ -125,25 +125,18 @@ def tiny_histogram(
         ends = (ends[0] / 4, ends[1] / 4)
         values, other = values / 4, None if other is None else other / 4
     edges = np.linspace(*ends, 17) if ends[1] > ends[0] else np.linspace(-0.5, 0.5, 17) + ends[0]
-    marks = []
     width = TINY_WIDTH / (len(edges) - 1)
-
-    def heights_of(data: FloatArray) -> FloatArray:
-        counts = np.histogram(data, edges)[0]
-        return np.asarray(TINY_HEIGHT * counts / max(counts.max(), 1))
-
-    bars = [
+    counts = [np.histogram(each, edges)[0] for each in (values, other) if each is not None]
+    bars, *lines = (TINY_HEIGHT * each / max(each.max(), 1) for each in counts)
+    drawn = [
         f"M{i * width:.1f} {TINY_HEIGHT:g}v{-height:.1f}h{width - 1:.1f}v{height:.1f}z"
-        for i, height in enumerate(heights_of(values))
+        for i, height in enumerate(bars)
         if height > 0
     ]
-    marks.append(element("path", d="".join(bars), class_="fill normal"))
-    if other is not None:
-        steps = "".join(
-            f"{'M' if i == 0 else 'L'}{i * width:.1f} {TINY_HEIGHT - height:.1f}h{width:.1f}"
-            for i, height in enumerate(heights_of(other))
-        )
-        marks.append(element("path", d=steps, class_="stroke train"))
+    marks = [element("path", d="".join(drawn), class_="fill normal")]
+    for line in lines:
+        steps = [f"{i * width:.1f} {TINY_HEIGHT - h:.1f}h{width:.1f}" for i, h in enumerate(line)]
+        marks.append(element("path", d=f"M{'L'.join(steps)}", class_="stroke train"))
     box = f"0 0 {TINY_WIDTH:g} {TINY_HEIGHT:g}"
     return element("svg", marks, viewBox=box, class_="tiny", aria_hidden="true")
 
@@ -162,10 +155,15 @@ def draw_explanation(explanation: Explanation, shape: tuple[int, ...], row: str)
     ends = float(sample.min()), float(sample.max())
     heat = explanation.attribution.reshape(shape[0], shape[1], -1).sum(axis=2)
     effect = f"effect, at most {number(float(np.abs(heat).max()), '.2g')}"
+    # Colours that fade to nothing where a pixel adds nothing, on any background.
+    strength = np.abs(heat) / (np.abs(heat).max() or 1.0)
+    more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
+    colors = np.where((heat > 0)[..., None], more, less)
+    pixels = np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
     return _show(
         (_levels(sample, shape, *ends), f"image {row}", "image"),
         (_levels(fix, shape, *ends), f"image {row}, suggested fix", "suggested fix"),
-        (_heat(heat), f"what each pixel of image {row} adds to the score", effect),
+        (pixels, f"what each pixel of image {row} adds to the score", effect),
     )
 
 
@@ -195,14 +193,6 @@ def _levels(values: FloatArray, shape: tuple[int, ...], low: float, high: float)
         levels = np.repeat(1.0 - levels, 3, axis=2)
     opaque = np.ones((*levels.shape[:2], 1))
     return np.round(255 * np.concatenate([levels, opaque], axis=2)).astype(np.uint8)
-
-
-def _heat(added: FloatArray) -> Pixels:
-    """Return colours that fade to nothing where a pixel adds nothing, on any background."""
-    strength = np.abs(added) / (np.abs(added).max() or 1.0)
-    more, less = (np.array(list(bytes.fromhex(color[1:]))) for color in (MORE, LESS))
-    colors = np.where((added > 0)[..., None], more, less)
-    return np.concatenate([colors, np.round(255 * strength)[..., None]], axis=2).astype(np.uint8)
 
 
 def _show(*panels: tuple[Pixels, str, str]) -> Element:

@@ -16,6 +16,7 @@ from vanishing.app.wording import MOST_IN_FULL, MOST_SHOWN_COLUMNS, count_things
 from vanishing.arrays.namespace import FloatArray, move_to_host
 from vanishing.data.atomic import write_atomic
 from vanishing.data.inputs import check_new_table
+from vanishing.equations.expansion import steps_of
 from vanishing.equations.mathml import Child, Element, element, render
 from vanishing.equations.text import number, significant
 
@@ -306,9 +307,8 @@ LIBRARIES = ("vanishing", "numpy", "scipy", "scikit-learn")
 
 def describe_model(model: Any) -> list[Element]:
     """Return tables of parameters and versions."""
-    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     tables = []
-    for step in steps:
+    for step in steps_of(model):
         parameters = step.get_params(deep=False).items()
         facts = [(name, " ".join(repr(value).split())) for name, value in parameters]
         tables.append(list_facts(f"Parameters of {type(step).__name__}", facts))
