@@ -55,7 +55,7 @@ def test_the_span_holds_all_rows(shape):
 def test_concentration_leaves_a_group_of_outliers_out(ridge):
     X = rows((200, 4))
     X[:30] += [20, -20, 20, -20]
-    kept = concentrate(X, None, share=0.75, ridge=ridge)
+    kept = concentrate(X, None, ridge=ridge)
     assert kept.sum() == 150
     assert not kept[:30].any()
 
@@ -70,7 +70,7 @@ def test_distances_and_roots():
 
 
 def test_equal_rows_are_all_kept():
-    assert concentrate(np.ones((10, 3)), None, share=0.75).all()
+    assert concentrate(np.ones((10, 3)), None).all()
 
 
 def test_rows_that_are_alike_in_all_directions_are_shrunk_in_full():

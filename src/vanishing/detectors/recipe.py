@@ -48,6 +48,7 @@ from vanishing.detectors.neighborhoods import (
     keep_rows,
 )
 from vanishing.detectors.sample_weights import (
+    CORE_SHARE,
     ENOUGH_ROWS,
     EXACT_SHARE,
     ROWS_PER_COLUMN,
@@ -85,9 +86,6 @@ LARGEST_DIMENSION = 20
 ROWS_PER_CANDIDATE = 3
 #: With more columns and few rows to a column there is one view only.
 WIDE_TABLE = 100
-#: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
-#: minimum covariance determinant, for up to a quarter of anomalies.
-CORE_SHARE = 0.75
 #: Clusters, at most, and rows of a cluster, at least: fewer describe themselves.
 MOST_CLUSTERS, SMALLEST_CLUSTER = 20, 8
 #: Exact equations are sought among columns with so many different quantiles: columns of fewer
@@ -318,6 +316,8 @@ class _Plan(NamedTuple):
     """
 
     wide: bool
+    #: Of fewer rows than columns, any that are left out look strange.
+    concentrated: bool
     #: With fewer rows to a candidate, equations hold by chance, most of all on strange rows.
     quadratic: bool
     n_clusters: int
@@ -330,6 +330,7 @@ class _Plan(NamedTuple):
         most = max(1, min(n_rows // SMALLEST_CLUSTER, 2 * BLOCK // n_columns**2))
         return cls(
             n_columns > n_rows or (n_columns > WIDE_TABLE and n_rows < ROWS_PER_COLUMN * n_columns),
+            CORE_SHARE * n_rows > n_columns,
             n_rows >= 2 * n_candidates,
             min(most, MOST_CLUSTERS),
             n_rows >= ROWS_PER_CANDIDATE * n_columns,
@@ -344,7 +345,7 @@ COLUMNS, DENSITY = "values of columns", "density of rows"
 def _members_of(data: _Rows, plan: _Plan, seed: int) -> list[Callable[[], list[_Member]]]:
     """Return functions that fit one view each, or none where there is nothing to look at."""
     if plan.wide:
-        return [lambda: [_fit_span(data.z, data.sample_weight)]]
+        return [lambda: [_fit_span(data.z, data.sample_weight, concentrated=plan.concentrated)]]
     assert data.normal_scores is not None
     ranks = np.asarray(data.normal_scores(data.z))
     return [
@@ -375,9 +376,7 @@ def _views_of(
     z: FloatArray, sample_weight: FloatArray | None, plan: _Plan, seed: int
 ) -> list[Callable[[], list[_Member]]]:
     """Return functions that fit equations of all rows and of clusters."""
-    kept = concentrate(z, sample_weight, share=CORE_SHARE)
-    if not np.ptp(z[kept], axis=0).any():  # most rows are the same
-        kept = np.ones(len(z), dtype=bool)
+    kept = concentrate(z, sample_weight)
     # Directions of small variance count more, but not as much as under the covariance itself.
     _, covariance = shrunk_covariance(z[kept], take_weights(sample_weight, kept))
     flattened = root_of(covariance, -0.25)
@@ -459,8 +458,13 @@ def _fit_quadratic(z: FloatArray, sample_weight: FloatArray | None, seed: int) -
     return _Member(view, description, EQUATIONS, reduction)
 
 
-def _fit_span(z: FloatArray, sample_weight: FloatArray | None) -> _Member:
+def _fit_span(
+    z: FloatArray, sample_weight: FloatArray | None, *, concentrated: bool
+) -> _Member:
     """Fit linear equations of few rows and many columns, in the span of the rows and outside."""
+    if concentrated:
+        kept = concentrate(z, sample_weight)
+        z, sample_weight = z[kept], take_weights(sample_weight, kept)
     shrinkage = find_shrinkage(z, sample_weight)
     directions, variances = find_span(z, sample_weight)
     view = SpanView(
@@ -496,7 +500,7 @@ def _fit_exact(data: _Rows, seed: int) -> list[_Member]:
         # Noise has no equations. A constant would have one.
         sought = np.where(varying, z, noise)
         z, rounded = applied(z), applied(rounded)
-    kept = concentrate(z[:, varying], sample_weight, share=CORE_SHARE, ridge=LONG_SUM)
+    kept = concentrate(z[:, varying], sample_weight, ridge=LONG_SUM)
     ideal = VanishingIdeal(max_degree=1, tol=EXACT_SHARE, reduction="tsqr")
     ideal.fit_part(ArraySource(sought[kept]), sample_weight=take_weights(sample_weight, kept))
     if not ideal.basis_.count():

@@ -200,6 +200,9 @@ def fit_pca(pca: PCA, X: FloatArray, sample_weight: FloatArray | None) -> PCA:
 EXACT_SHARE = 1e-3
 #: Rows to a column with which a covariance is known: its eigenvalues are off by a third.
 ROWS_PER_COLUMN = 10
+#: Share of the rows that centre and covariance of the whole are learned from: the usual one of the
+#: minimum covariance determinant, for up to a quarter of anomalies.
+CORE_SHARE = 0.75
 #: Steps of the concentration, which ends as soon as the same rows are kept.
 CONCENTRATION_STEPS = 10
 
@@ -267,28 +270,25 @@ def mahalanobis(X: FloatArray, mean: FloatArray, covariance: FloatArray) -> Floa
 
 
 def concentrate(
-    X: FloatArray,
-    sample_weight: FloatArray | None,
-    *,
-    share: float,
-    ridge: float | None = None,
+    X: FloatArray, sample_weight: FloatArray | None, *, ridge: float | None = None
 ) -> BoolArray:
-    """Return the share of the rows that is nearest to its own mean under its own covariance.
+    """Return the rows that are nearest to their own mean under their own covariance.
 
-    The steps of the minimum covariance determinant (Rousseeuw and Van Driessen, 1999).
+    The steps of the minimum covariance determinant (Rousseeuw and Van Driessen, 1999), with a
+    shrunk covariance (Boudt et al., 2020). All rows, where most are the same.
     """
-    kept = np.ones(len(X), dtype=bool)
+    every = kept = np.ones(len(X), dtype=bool)
     for _ in range(CONCENTRATION_STEPS):
         rows, weights = X[kept], take_weights(sample_weight, kept)
         mean, covariance = shrunk_covariance(rows, weights, ridge)
         if not covariance.any():
-            return kept
+            return every
         distances = mahalanobis(X, mean, covariance)
-        nearest = distances <= quantiles(distances, [share], sample_weight)[0]
+        nearest = distances <= quantiles(distances, [CORE_SHARE], sample_weight)[0]
         if np.array_equal(nearest, kept):
             break
         kept = nearest
-    return kept
+    return kept if np.ptp(X[kept], axis=0).any() else every
 
 
 def root_of(covariance: FloatArray, power: float) -> FloatArray:
