@@ -424,8 +424,11 @@ class Variety:
 def _read_parameter(text: str) -> Interval | Angle:
     """Read a parameter such as "t: -1, 1", or an angle such as "c s: -pi, pi"."""
     names, _, bounds = text.partition(":")
-    kind = Angle if " " in names else Interval
-    return kind(*names.split(), *evaluate(bounds.strip(), {"pi": pi}))
+    low, high = evaluate(bounds.strip(), {"pi": pi})
+    if " " not in names:
+        return Interval(names, low, high)
+    cosine, sine = names.split()
+    return Angle(cosine, sine, low, high)
 
 
 def _make_sampler(variables: tuple[str, ...], record: Mapping[str, Any]) -> Sampler:
