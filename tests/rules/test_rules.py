@@ -325,3 +325,13 @@ def test_dates_are_ordered_as_days():
         assert [each.row for each in rules.check(frame).rows] == broken
     export = to_sql(Rules((Rule("own", parse("day < '01.06.2025'")),)), "orders", "duckdb")
     assert len(export.unsaid) == 1
+
+
+@pytest.mark.parametrize("bound", [-5, 0])
+def test_cells_under_bounds_of_any_sign_are_corrected(bound):
+    x = np.arange(-20.0, 20.0)
+    frame = pd.DataFrame({"x": x, "y": np.where(x >= bound, 2 * x + 1, 7 * x**2)})
+    frame.loc[30, "y"] = 999
+    rule = Rule("line", parse("y == 2 * x + 1"), parse(f"x >= {bound}"), source="found")
+    (found,) = Rules((rule,)).check(frame)
+    assert [(fix.column, fix.fix) for fix in found.fixes] == [("y", 21.0)]

@@ -523,28 +523,29 @@ def _read_where(rule: Rule) -> LawCondition | None:
         case Call("==", (Column(name), Text(text))):
             return LawCondition(name, (text,))
         case Call("in", (Column(name), first, *others)):
-            return LawCondition(name, tuple(map(_read_value, (first, *others))))
+            values = map(_read_value, (first, *others))
+            return LawCondition(name, tuple(text for text in values if text is not None))
         case Call("and", operands):
             bounds = operands
     texts: dict[str, str] = {}
     columns = set()
     for bound in bounds:
         match bound:
-            case Call("<=" | ">=" as sign, (Column(name), (Text() | Number()) as constant)):
-                texts[sign] = _read_value(constant)
-                columns.add(name)
+            case Call("<=" | ">=" as sign, (Column(name), constant)):
+                if (value := _read_value(constant)) is not None:
+                    texts[sign] = value
+                    columns.add(name)
     if rule.source != "found" or len(texts) < len(bounds) or len(columns) != 1:
         return None
     return LawCondition(columns.pop(), low=texts.get(">=", ""), high=texts.get("<=", ""))
 
 
-def _read_value(node: Expression) -> str:
-    """Return a constant as conditions of laws write it."""
+def _read_value(node: Expression) -> str | None:
+    """Return a constant as conditions of laws write it; None of what is computed."""
     if isinstance(node, Text):
         return node.value
     number = read_constant(node)
-    assert number is not None
-    return write_cells(np.array([number]))[0]
+    return None if number is None else write_cells(np.array([number]))[0]
 
 
 def _fill(node: Expression, zeros: set[str]) -> Expression:
