@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from vanishing import VanishingIdeal
 from vanishing.datasets import describe_variety, make_variety
@@ -250,17 +248,3 @@ def test_surfaces_outside_of_the_limits_in_columns_of_other_units():
     display = ZeroSetDisplay.from_estimator(ideal, limits=[(50, 51), (50, 51), (9e4, 9.1e4)])
     assert not display.ax_.collections
     plt.close("all")
-
-
-def test_names_of_axes_in_space_stand_beside_their_numbers():
-    rng = np.random.default_rng(0)
-    X = rng.normal([300, 2e5, 5e5], [40, 1e4, 5e4], size=(100, 3))
-    plane = make_pipeline(StandardScaler(), VanishingIdeal(max_degree=1, tol=1.0)).fit(X)
-    names = ["temperature of the casing", "pressure_in_the_second_chamber [Pa]", "sum"]
-    ax = ZeroSetDisplay.from_estimator(plane, X, feature_names=names, resolution=8).ax_
-    ax.figure.canvas.draw()
-    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        name = axis.label.get_window_extent()
-        assert ax.figure.bbox.y0 <= name.y0 < name.x1 <= ax.figure.bbox.x1
-        if axis is ax.zaxis:  # the boxes of slanted names are larger than they are
-            assert not any(name.overlaps(t.get_window_extent()) for t in axis.get_ticklabels())
