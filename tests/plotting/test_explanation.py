@@ -24,7 +24,7 @@ def close_figures():
     plt.close("all")
 
 
-def explanation(shares, *, names=None, n_equations=3):
+def explanation(shares, *, names=None, n_equations=3, part="whole"):
     """An explanation with the given shares; features without one are as they should be."""
     shares = np.asarray(shares, dtype=float)
     sample = 10.0 * np.random.default_rng(0).normal(size=len(shares))
@@ -40,7 +40,7 @@ def explanation(shares, *, names=None, n_equations=3):
                 usual=0.0,
                 typical=0.5,
                 degree=2,
-                part="whole",
+                part=part,
                 ideal=(0, 0),
                 index=i,
             )
@@ -75,6 +75,9 @@ TABLES = {
     "60 features": explanation(RANDOM),
     "one of 60": explanation(np.eye(60)[30]),
     "long names": explanation([3, 2, -1, 0.5, 1, 1], names=LONG),
+    "long names and equations": explanation(
+        [3, 2], names=LONG[:2], part="all rows, quadratic, of normal scores"
+    ),
     "large numbers": explanation([3e5, 2e5, -1e5]),
     "one large": explanation([5e4, 1.2, 0.03, -0.0015], names=ALIKE),
     "no equations": explanation([3, 2, -1], n_equations=0),
