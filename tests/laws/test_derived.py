@@ -188,6 +188,16 @@ def test_a_sum_that_starts_again_each_year(key):
     assert texts(frame) == [f"ytd = previous ytd by {expected} + sales"]
 
 
+def test_a_wrong_amount_in_the_first_of_three_years_to_date():
+    days = pd.date_range("2012-01-01", periods=27, freq="MS")
+    frame = pd.DataFrame({"month": days, "sales": np.random.default_rng(0).integers(100, 5000, 27)})
+    frame["ytd"] = frame.groupby(days.year).sales.cumsum()
+    frame.loc[12, "sales"] += 951
+    laws = discover(frame)
+    assert [str(law) for law in laws] == ["ytd = previous ytd by year of month + sales"]
+    assert [found.row for found in laws.check(frame)] == [12]
+
+
 @pytest.mark.parametrize(
     ("text", "compute"),
     [

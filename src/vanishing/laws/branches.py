@@ -115,11 +115,19 @@ def find_branches(
         if time.thread_time() > deadline:
             break
         among = form.columns | switches
+        told = form.columns | selection.find_dependents(form.target)
         rivals = [
             law
             for law in selection.laws
             if among.issuperset(law.candidate.columns)
             or (law.noise and form.target in law.candidate.columns)
+            # Fitted numbers beside what tells the branches imitate these, such as
+            # gross = 1.1 net - 0.1 reduced net where tax is 0 or 0.1 net.
+            or (
+                law.n_fitted
+                and not switches.isdisjoint(law.candidate.columns)
+                and not told.isdisjoint(law.candidate.columns)
+            )
         ]
         others = selection.leave_out(*rivals)
         if others.is_free(form.target, form.columns):

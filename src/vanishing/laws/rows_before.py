@@ -242,8 +242,8 @@ class Deriver:
             off = x - cells - flowing
             off[np.abs(off) <= SAME_NUMBER * (np.abs(x) + np.abs(cells))] = 0.0
             first = off[(before < 0) & np.isfinite(off)] != 0
-            if column.starts_at_zero and not can_be_errors(first):
-                return None
+            if column.starts_at_zero and 2 * first.sum() >= len(first):
+                return None  # most of them do not
             if added is None:
                 own = np.where(before >= 0, x[before], np.nan)
                 stays = (x == self.values[:, source]) | (x == own)
