@@ -561,7 +561,8 @@ def find_blanks(table: Table) -> BoolArray:
 
 def _fill_blanks(table: Table, zeros: Sequence[str]) -> Table:
     """Return a table in which the blanks of some columns are 0."""
-    filled = find_blanks(table) & [name in zeros for name in table.shown_names]
+    filled = find_blanks(table)
+    filled[:, [name not in zeros for name in table.shown_names]] = False
     return replace(table, values=np.where(filled, 0.0, table.values))
 
 
