@@ -30,7 +30,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
 def read(tmp_path, content, *, name="data.csv", label=None, model=None, gaps="refuse", **options):
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_input(str(path), Reading(**options), label=label, model=model, gaps=gaps)
+    return read_input(str(path), Reading(label=label, **options), model=model, gaps=gaps)
 
 
 @given(

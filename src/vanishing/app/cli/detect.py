@@ -13,6 +13,7 @@ from vanishing.app.cli.console import (
     list_some,
     note,
     note_files,
+    pick,
     say,
     state,
     track,
@@ -106,9 +107,8 @@ def detect(
         tables.write_table(asked.out, columns, format=asked.out_format)
     whole = table.unfiltered or table
     if state.json:
-        files = {"out": asked.out, "report": asked.report, "saved": save}
-        cells = {"not_numbers": laws.stray_records(strays, whole)}
-        emit(describe.findings_record(found, table) | cells | files)
+        more = {"not_numbers": laws.stray_records(strays, whole), "saved": save}
+        emit(describe.findings_record(found, table) | more | pick(asked, "out", "report"))
     elif asked.out != "-" or not state.quiet:
         # The rows have standard output for themselves.
         is_error = asked.out == "-"

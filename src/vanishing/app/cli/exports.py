@@ -23,11 +23,11 @@ from vanishing.app.cli.console import (
 )
 from vanishing.app.cli.options import Output, Reading, list_choices, option
 from vanishing.app.cli.rules import (
+    Limit,
     describe_cells,
     describe_rules,
     is_more,
     load_rules_of,
-    read_limit,
     show_rules,
 )
 
@@ -169,7 +169,7 @@ def is_pushed_down(path: str) -> bool:
     return os.path.isfile(path) and not is_read_whole(path)
 
 
-def check_large_file(path: str, rules_path: str, limit: str | None, output: Output) -> int:
+def check_large_file(path: str, rules_path: str, limit: Limit | None, output: Output) -> int:
     """Check a large file in DuckDB, and show the rows that break rules."""
     from vanishing.arrays.namespace import import_extra
     from vanishing.rules import RuleError, Rules
@@ -200,8 +200,7 @@ def check_large_file(path: str, rules_path: str, limit: str | None, output: Outp
         n_shown = len({each.row for each in named})
         if found.n_broken > n_shown:
             say(f"{found.n_broken:,} rows break a law; the first {n_shown:,} were looked at.")
-    most = read_limit(limit, False)
-    if most is not None and len(found.unsaid) == len(rules):
+    if limit is not None and len(found.unsaid) == len(rules):
         raise DataError(f"{path}: no rule can be checked in DuckDB; drop --max-broken, or add one")
-    too_many = most is not None and is_more(found.n_broken, found.n_rows, most)
+    too_many = limit is not None and is_more(found.n_broken, found.n_rows, limit)
     return Exit.ANOMALIES if too_many else Exit.DONE

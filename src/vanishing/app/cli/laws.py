@@ -241,8 +241,7 @@ def check(
         return _check_tables(data, show)
     (path,) = data
     if asked.rules and not asked.annotate and is_pushed_down(path):
-        limit = asked.max_broken or ("0" if asked.fail_on_broken else None)
-        return check_large_file(path, asked.rules, limit, asked)
+        return check_large_file(path, asked.rules, show.limit, asked)
     sheets = [asked]
     if not asked.rules:
         show.check_formulas(path)

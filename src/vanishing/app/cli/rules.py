@@ -121,8 +121,12 @@ def describe_cells(checked: Any) -> list[tuple[int, dict[str, Any]]]:
 # --- How many broken rows are too many ------------------------------------------------------------
 
 
-def read_limit(text: str | None, fails: bool) -> tuple[float, bool] | None:
-    """Return how many rows may be broken, and whether that is a share of them."""
+#: How many rows may be broken, and whether that is a share of them.
+Limit = tuple[float, bool]
+
+
+def read_limit(text: str | None, fails: bool) -> Limit | None:
+    """Return how many rows may be broken, None if nobody asks."""
     if text is None:
         return (0.0, False) if fails else None
     is_share = text.endswith("%")
@@ -143,7 +147,7 @@ def list_wrong(checked: Any) -> set[int]:
     return wrong | {each.row for each in checked for fix in each.fixes if fix.text}
 
 
-def is_more(n_broken: int, n_rows: int, limit: tuple[float, bool]) -> bool:
+def is_more(n_broken: int, n_rows: int, limit: Limit) -> bool:
     """Say whether a number of broken rows is more than there may be."""
     most, is_share = limit
     return n_broken > (most * n_rows if is_share else most)
