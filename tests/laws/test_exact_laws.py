@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vanishing import discover
+from vanishing.laws.cells import find_resolution
 
 
 def texts(laws):
@@ -45,6 +46,26 @@ def test_a_square_among_many_columns():
     X = np.column_stack([years, *others, years**2])
     names = ["years", *(f"x{j}" for j in range(22)), "squared"]
     assert texts(discover(X, names)) == {"squared = years^2"}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_functions_of_one_column_in_a_wide_table(dtype):
+    """However many columns there are, and however their numbers were stored."""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.lognormal(3, 1, (3, 60)).round(1)
+    flags, others = rng.integers(0, 2, (60, 20)), rng.lognormal(2, 1, (60, 20)).round(1)
+    X = np.column_stack([a, b, c, flags, others, a**2, np.log(b), a / c])
+    names = [*"abc", *(f"x{j}" for j in range(40)), "squared", "log_b", "rate"]
+    laws = discover(X.astype(dtype), names)
+    assert texts(laws) == {"squared = a^2", "log(b) = log_b", "a = c*rate"}
+
+
+def test_the_digits_of_single_precision():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 1000, 50).astype(np.float32).astype(float)
+    assert find_resolution(x) == np.spacing(np.float32(x.max()))
+    assert find_resolution(x.round(2).astype(np.float32).astype(float)) == 0.01
+    assert find_resolution(x + 1e-9) < 1e-8
 
 
 def test_eight_rows_with_a_sum():

@@ -23,6 +23,8 @@ from vanishing.levels import ROUNDING, SIGNIFICANT_DIGITS
 
 #: A cell is worth at most 30 bits: nine digits, more than people read.
 LEAST_PROBABILITY = 2.0**-30
+#: Digits that numbers of single precision have, at most.
+SINGLE_DIGITS = 7
 #: Rounds of expectation maximization for one weight between 0 and 1.
 EM_ROUNDS = 8
 
@@ -178,11 +180,23 @@ def find_resolution(column: FloatArray) -> float:
     x = column[np.isfinite(column) & (column != 0)]
     if not len(x):
         return 1.0
-    written = [f"{value:.{SIGNIFICANT_DIGITS - 1}e}".split("e") for value in np.unique(x).tolist()]
+    with np.errstate(over="ignore"):
+        single = x.astype(np.float32)
+    resolution = _find_unit(x, SIGNIFICANT_DIGITS)
+    last = float(np.spacing(np.abs(single).max()))
+    if resolution < last and (single == x).all():
+        # They were stored in single precision, which has about seven digits.
+        resolution = max(_find_unit(x, SINGLE_DIGITS), last)
+    return max(resolution, find_last_unit(column))
+
+
+def _find_unit(x: FloatArray, n_digits: int) -> float:
+    """Return the unit of the last digit of numbers that are written with some digits."""
+    written = [f"{value:.{n_digits - 1}e}".split("e") for value in np.unique(x).tolist()]
     decimals = max(
         len(digits.rstrip("0").partition(".")[2]) - int(power) for digits, power in written
     )
-    return max(10.0**-decimals, find_last_unit(column))
+    return float(10.0**-decimals)
 
 
 def find_last_unit(column: FloatArray) -> float:

@@ -1,7 +1,7 @@
 """Coefficients of a law whose terms are known, and what its residuals say about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,19 +69,6 @@ def differentiate(exponents: IntArray, rows: FloatArray, units: FloatArray) -> F
     return gradients
 
 
-def differentiate_along(
-    exponents: IntArray, rows: FloatArray, directions: FloatArray
-) -> FloatArray:
-    """Return the derivatives of monomials in the direction of each row, (n_rows, n_terms)."""
-    slopes = np.zeros((len(rows), len(exponents)))
-    for j in np.flatnonzero(directions.any(axis=0) & exponents.any(axis=0)):
-        having = np.flatnonzero(exponents[:, j])
-        lower = exponents[having].copy()
-        lower[:, j] -= 1
-        slopes[:, having] += evaluate(lower, rows) * exponents[having, j] * directions[:, [j]]
-    return slopes
-
-
 def fit_relation(
     rows: FloatArray,
     units: FloatArray,
@@ -100,15 +87,10 @@ def fit_relation(
     fit is to the rows ``start``: beside one that is far enough off, it would follow that one.
     Deviations up to ``least_noise`` are noise, even if most rows have none.
     """
-    columns = np.flatnonzero(exponents.any(axis=0))  # the others have no gradient
-    kept, cells, some = exponents[:, columns], rows[:, columns], units[..., columns]
-    values, gradients = evaluate(kept, cells), differentiate(kept, cells, some)
-    relation = fit_terms(
+    values, gradients = evaluate(exponents, rows), differentiate(exponents, rows, units)
+    return fit_terms(
         exponents, values, gradients, row_weights, groups, start, proportional, least_noise
     )
-    slopes = np.zeros(rows.shape)
-    slopes[:, columns] = relation.gradients
-    return replace(relation, gradients=slopes)
 
 
 def fit_beside(

@@ -18,7 +18,7 @@ import numpy as np
 from vanishing.arrays.namespace import FloatArray, IntArray
 from vanishing.data.source import get_columns, wrap_frame
 from vanishing.laws.cells import find_resolution
-from vanishing.laws.fit import Relation, differentiate_along, evaluate, fit_relation
+from vanishing.laws.fit import Relation, differentiate, evaluate, fit_relation
 from vanishing.laws.law import Equations, Law, LawWriter, check_rows, write_latex, write_with_error
 from vanishing.laws.model import NOISE_OF_CORRELATIONS
 from vanishing.laws.search import (
@@ -226,7 +226,7 @@ class InvariantSearch(Judge):
         """
         known = np.zeros_like(terms.values)
         for normal in self.normals:
-            slopes = differentiate_along(terms.exponents, self.rows, self.units * normal)
+            slopes = differentiate(terms.exponents, self.rows, self.units * normal).sum(axis=1)
             slopes *= np.sqrt(terms.weights)[:, None]
             known += slopes.T @ slopes
         values, gradients = terms.values + ROUNDING * known, terms.gradients - known

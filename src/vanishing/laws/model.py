@@ -445,16 +445,22 @@ def can_be_errors(flags: BoolArray, n_columns: int = 1) -> bool:
     return not n_blocks or are_errors(int(flags.sum()), n_blocks, len(flags), n_columns)
 
 
-def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray]) -> float:
-    """Return at least as many bits as ``judge`` finds, at a fraction of its cost."""
+def bound_bits(
+    candidate: Candidate,
+    cells: Cells,
+    known: dict[int, FloatArray],
+    excluded: BoolArray | None = None,
+) -> dict[int, float]:
+    """Return at least as many bits as ``judge`` finds, at a fraction of its cost, by target."""
     columns = list(candidate.columns)
-    complete = np.flatnonzero(find_complete(candidate, cells))
+    present = find_complete(candidate, cells)
+    complete = np.flatnonzero(present if excluded is None else present & ~excluded)
     # Columns of few values have few different rows.
     if math.prod((cells.levels[:, columns].max(axis=0) + 1).tolist()) < len(complete):
         complete = cells.find_different(columns, complete)[0]
     values = cells.values[complete]
     if len(values) <= len(candidate.terms):
-        return -math.inf
+        return dict.fromkeys(columns, -math.inf)
     with np.errstate(all="ignore"):
         terms = candidate.evaluate_terms(values)
         size, off = np.abs(terms).sum(axis=1), np.abs(terms.sum(axis=1))
@@ -462,7 +468,8 @@ def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray])
         rounding = np.sum([slope * cells.resolution[j] for j, slope in slopes.items()], axis=0)
         is_exact = off <= 10 * EXACT_DIGITS * size
         is_rounded = off <= 0.75 * rounding + 64 * ROUNDING * size
-    gain = 0.0
+    length = measure_structure(candidate, cells.count_choices(candidate.columns))
+    bounds = dict.fromkeys(columns, -length)
     for j, slope in slopes.items():
         alone = cells.log_alone[complete, j]
         if j in known:
@@ -475,8 +482,8 @@ def bound_bits(candidate: Candidate, cells: Cells, known: dict[int, FloatArray])
             )
         for kept, told in ((is_exact, slope > 0), (is_rounded, is_told & (unit <= spread))):
             if (~kept & told).sum() <= 1 + told.sum() / 5:
-                gain = max(gain, -float(alone[kept & told].sum()))
-    return gain - measure_structure(candidate, cells.count_choices(candidate.columns))
+                bounds[j] = max(bounds[j], -float(alone[kept & told].sum()) - length)
+    return bounds
 
 
 def allow_errors(ratio: FloatArray, share: float) -> FloatArray:

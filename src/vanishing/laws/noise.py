@@ -129,15 +129,14 @@ class NoisyProposer:
             for exponents in self._find_longer():
                 yield self._name_all(exponents), False
             return
-        n_columns = len(self.columns)
-        for n_letters, is_proportional in (
-            (n_columns, False), (n_columns, True), (len(self.letters), False)
-        ):  # fmt: skip
-            with_logs = n_letters > n_columns
-            if n_letters == n_columns or with_logs:
-                terms = self._make_terms(n_letters, size, is_proportional)
-                for support in self._find_supports(terms, size, with_logs):
-                    yield self._name_all(terms.exponents[support]), is_proportional
+        n_columns, n_letters = len(self.columns), len(self.letters)
+        kinds = [(n_columns, False), (n_columns, True)]
+        if n_letters > n_columns:
+            kinds.append((n_letters, False))
+        for n_used, is_proportional in kinds:
+            terms = self._make_terms(n_used, size, is_proportional)
+            for support in self._find_supports(terms, size, n_used > n_columns):
+                yield self._name_all(terms.exponents[support]), is_proportional
 
     def _find_longer(self) -> Iterator[IntArray]:
         """Yield the exponents of longer equations, linear and quadratic."""

@@ -41,10 +41,10 @@ UNKNOWN = 0.2
 DIGITS = 13
 
 
-class Draw:
-    """Some rows of a table, drawn at random, that proposers look at until the ``deadline``.
+class Proposer:
+    """Proposes equations that some rows of a table keep, which are drawn at random.
 
-    By the thread's time.
+    Until the ``deadline`` by the thread's time.
     """
 
     def __init__(self, cells: Cells, rng: np.random.Generator, deadline: float) -> None:
@@ -93,33 +93,24 @@ class Draw:
         least = n_terms * math.log2(max(len(self.cells.varying), 2))
         return np.where(n_kept >= MOST * n_known, gain - least, -np.inf)
 
+    def list_proposals(self, *, only_sums: bool = False) -> list[Callable[[], Iterable[Candidate]]]:
+        """Return functions that propose, the cheapest first; or those of sums of columns alone."""
+        simple = [self.sums_and_products, self.totals_of_neighbors]
+        longer = [self.sums_of_four, self.sparse_combinations]
+        if only_sums:
+            return [*simple, *longer]
+        return [
+            self.ratios_and_differences,
+            self.multiples,
+            *simple,
+            self.sums_of_products,
+            *longer,
+            self.combinations_of_three,
+            self.quotients,
+            self.shifted_quotients,
+        ]
 
-def list_proposers(
-    draw: Draw, *, only_sums: bool = False
-) -> list[Callable[[], Iterable[Candidate]]]:
-    """Return functions that propose, the cheapest first; or those of sums of columns alone."""
-    products, sums = Products(draw), Sums(draw)
-    simple = [products.sums_and_products, sums.totals_of_neighbors]
-    longer = [sums.sums_of_four, sums.sparse_combinations]
-    if only_sums:
-        return [*simple, *longer]
-    return [
-        products.ratios_and_differences,
-        *simple,
-        products.ratios_of_products,
-        sums.sums_of_products,
-        *longer,
-        sums.combinations_of_three,
-        products.quotients,
-        products.shifted_quotients,
-    ]
-
-
-class Products:
-    """Proposes products and quotients of columns, and what is tried for pairs of columns."""
-
-    def __init__(self, draw: Draw) -> None:
-        self.draw, self.cells, self.some, self.few = draw, draw.cells, draw.some, draw.few
+    # --- Pairs of columns, products and quotients -------------------------------------------------
 
     def ratios_and_differences(self) -> Iterator[Candidate]:
         """Propose y = k x, y = x + k, y = k - x and y = x²."""
@@ -157,7 +148,7 @@ class Products:
                 off = np.abs(value - self.some[:, k])
                 slopes = (1.0, 1.0) if is_sum else (self.some[:, j], self.some[:, i])
                 gains = [
-                    self.draw.measure(off, size, unit + units[k], slope, column, 3)
+                    self.measure(off, size, unit + units[k], slope, column, 3)
                     for column, slope in ((k, 1.0), (i, slopes[0]), (j, slopes[1]))
                 ]
                 likely = (np.max(gains, axis=0) > 0) & (k != i) & (k != j)
@@ -177,16 +168,22 @@ class Products:
             return x + y, total, np.broadcast_to(units[a] + units[b], total.shape)
         return x * y, np.abs(x * y), np.abs(x) * units[b] + np.abs(y) * units[a]
 
-    def ratios_of_products(self) -> Iterator[Candidate]:
-        """Propose c = k a b and c = k a²."""
-        columns = self.cells.varying
+    def multiples(self) -> Iterator[Candidate]:
+        """Propose c = k a b, c = k a², c = k a³ and c = k log a."""
+        columns, x = self.cells.varying, self.some[:, self.cells.varying]
+        units = self.cells.resolution[columns]
         first, second = np.triu_indices(len(columns))
-        a, b = columns[first], columns[second]
-        products, _, unit = self._combine(self.some, a, b, is_sum=False)
+        products, _, unit = self._combine(self.some, columns[first], columns[second], is_sum=False)
+        logs = np.log(np.where(x > 0, x, np.nan))
+        values = np.hstack([products, x**3, logs])
+        errors = np.hstack([unit, 3 * x**2 * units, units / np.abs(x)]) / 2
+        pairs = zip(columns[first].tolist(), columns[second].tolist(), strict=True)
+        terms = [multiply(a, b) for a, b in pairs]
+        terms += [((a, power),) for power in (3, 0) for a in columns.tolist()]
         for c in columns.tolist():
-            for place in self._match_ratio(c, products, unit / 2, len(columns)).tolist():
-                if c not in (a[place], b[place]):
-                    yield from self._scale_product(multiply(int(a[place]), int(b[place])), None, c)
+            for place in self._match_ratio(c, values, errors, len(columns)).tolist():
+                if c not in dict(terms[place]):
+                    yield from self._scale_product(terms[place], None, c)
 
     def _scale_product(
         self, term: Term, other: tuple[Term, float] | None, column: int
@@ -251,7 +248,7 @@ class Products:
             n_known = np.isfinite(ratios).sum(axis=0)
             good = (2 * near.sum(axis=0) >= n_known) & (n_known > 2)
             some, off, size, rounding = some[good], off[:, good], size[:, good], rounding[:, good]
-        gain = self.draw.measure(off, size, rounding, 1.0, np.full(len(some), column), 4)
+        gain = self.measure(off, size, rounding, 1.0, np.full(len(some), column), 4)
         best = np.argsort(-gain, kind="stable")[: min(most, int(np.sum(gain > 0)))]
         return np.asarray(some[best])
 
@@ -302,13 +299,7 @@ class Products:
                 terms = (multiply(b, c), ((b, 1),), ((a, 1),))
                 yield Candidate(terms, (k, m, -1.0))
 
-
-class Sums:
-    """Proposes linear equations of many columns."""
-
-    def __init__(self, draw: Draw) -> None:
-        self.draw, self.cells, self.some = draw, draw.cells, draw.some
-        self.rng, self.deadline = draw.rng, draw.deadline
+    # --- Linear equations of many columns, and sums of products -----------------------------------
 
     def totals_of_neighbors(self) -> Iterator[Candidate]:
         """Propose totals over columns that stand side by side, as differences of running sums."""
@@ -334,7 +325,7 @@ class Sums:
                 off = np.abs(total - self.some[:, [c]])
                 rounding = digits[last] - digits[first] + units[c]
                 targets = np.full(len(first), c)
-                good = self.draw.measure(off, size, rounding, 1.0, targets, 3) > 0
+                good = self.measure(off, size, rounding, 1.0, targets, 3) > 0
                 for start in first[good].tolist():
                     summed = [j for j in range(start, start + length) if self._is_nonzero(j)]
                     if not start <= c < start + length and len(summed) > 1:
@@ -411,7 +402,7 @@ class Sums:
             off, size = np.abs(terms.sum(axis=2)), np.abs(terms).sum(axis=2)
             rounding = self.cells.resolution[columns].sum(axis=1)
             likely = [
-                self.draw.measure(off, size, rounding, 1.0, target, columns.shape[1]) > 0
+                self.measure(off, size, rounding, 1.0, target, columns.shape[1]) > 0
                 for target in columns.T
             ]
             found.append(places[np.logical_or.reduce(likely)])
@@ -449,7 +440,7 @@ class Sums:
         for column in factors[factors[:, 1] < 0, 0].tolist():
             off = np.abs(some - self.some[:, [column]])
             targets = np.full(len(factors), column)
-            repeats |= self.draw.measure(off, np.abs(some), units[column], 1.0, targets, 2) > 0
+            repeats |= self.measure(off, np.abs(some), units[column], 1.0, targets, 2) > 0
         kept = (factors[:, 1] < 0) | ~repeats
         factors, values = factors[kept], values[:, kept]
         numbers, sizes = mixing @ values, np.abs(mixing) @ np.abs(values)
@@ -481,7 +472,7 @@ class Sums:
                     total, size = sum(parts), sum(np.abs(each) for each in parts)
                     off = np.abs(total - self.some[:, [target]])
                     targets = np.full(len(some_left), target)
-                    likely = self.draw.measure(off, size, units[target], 1.0, targets, 3) > 0
+                    likely = self.measure(off, size, units[target], 1.0, targets, 3) > 0
                     for i, j in np.column_stack([some_left, some_right])[likely].tolist():
                         terms = (_as_term(factors[i]), _as_term(factors[j]), ((target, 1),))
                         yield Candidate(terms, (sign, other, -1.0))
@@ -539,8 +530,7 @@ class Sums:
         told = complete & values[:, :, : chosen.shape[1]].any(axis=2)
         near = (off <= 4 * most) & told
         gains = [
-            self.draw.weigh(near.T, told.T, targets, values.shape[2])
-            for targets in chosen[places].T
+            self.weigh(near.T, told.T, targets, values.shape[2]) for targets in chosen[places].T
         ]
         keep = np.max(gains, axis=0) > 0
         yield from zip(places[keep].tolist(), vectors[keep], strict=True)

@@ -339,20 +339,9 @@ def _dependent_triples(correlations: FloatArray) -> IntArray:
     return np.concatenate(found) if found else np.empty((0, 3), dtype=np.intp)
 
 
-def _is_definite(block: FloatArray) -> bool:
-    return bool(np.linalg.eigvalsh(block)[0] > 0)
-
-
 def _are_definite(blocks: FloatArray) -> BoolArray:
-    """Return which matrices are positive definite, shape (n_matrices, n, n), by their pivots."""
-    left = blocks.copy()
-    definite = np.ones(len(blocks), dtype=bool)
-    for k in range(blocks.shape[1]):
-        pivots = left[:, k, k]
-        definite &= pivots > 0
-        rows = left[:, k, k + 1 :] / np.where(definite, pivots, 1.0)[:, None]
-        left[:, k + 1 :, k + 1 :] -= left[:, k, k + 1 :, None] * rows[:, None]
-    return definite
+    """Return which matrices are positive definite, shape (..., n, n)."""
+    return np.asarray(np.linalg.eigvalsh(blocks)[..., 0] > 0)
 
 
 def _minimal(shifted: FloatArray, supports: IntArray) -> IntArray:
@@ -386,7 +375,7 @@ def eliminate(terms: Terms, noise: float, kept: int | None = None) -> Support | 
             if left[position] in fixed:
                 continue
             fewer = np.delete(left, position)
-            if not _is_definite(shifted[np.ix_(fewer, fewer)]):
+            if not _are_definite(shifted[np.ix_(fewer, fewer)]):
                 left = fewer
                 break
             fixed.add(int(left[position]))

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import islice, permutations
+from itertools import permutations
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,9 +24,7 @@ from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, judge
 from vanishing.laws.noise import SIZES, NoisyProposer
 from vanishing.laws.propose import (
     MOST_COLUMNS,
-    MOST_COMBINATIONS,
-    Draw,
-    list_proposers,
+    Proposer,
     tidy,
 )
 from vanishing.laws.soundness import is_sound
@@ -230,6 +228,10 @@ class Selection:
         if law.target in candidate.columns:
             targets = [j for j in targets if j == law.target]
         excused = law.broken | self._excuse() if self.laws else law.broken
+        bounds = bound_bits(candidate, self.cells, self.known, excused)
+        targets = [j for j in targets if bounds[j] > ENOUGH_BITS]
+        if not targets:
+            return None
         found = judge(candidate, self.cells, self.known, targets, excluded=excused)
         if found is None or found.broken.any() or (found.rounded and not law.rounded):
             return None
@@ -288,7 +290,9 @@ class Selection:
         """
 
         def bound(candidate: Candidate) -> float:
-            return math.inf if has_noise else bound_bits(candidate, self.cells, self.known)
+            if has_noise:
+                return math.inf
+            return max(bound_bits(candidate, self.cells, self.known).values())
 
         # Bits, the order of the proposals, number of laws that were known, evidence.
         queue: list[tuple[float, int, int, Evidence | None]] = [
@@ -331,11 +335,11 @@ class Selection:
         excluded: BoolArray | None = None,
     ) -> Evidence | None:
         """Return the evidence for a law without noise, or with noise if that is allowed."""
-        is_possible = bound_bits(candidate, self.cells, self.known) > ENOUGH_BITS
+        bounds = bound_bits(candidate, self.cells, self.known, excluded)
         best: Evidence | None = None
         for target in targets:
             found = noisy = None
-            if is_possible:
+            if bounds[target] > ENOUGH_BITS:
                 found = judge(candidate, self.cells, self.known, [target], excluded=excluded)
             if has_noise if found is None else found.rounded and found.broken.any():
                 noisy = judge(
@@ -365,7 +369,7 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
     filled = Cells(np.where(blanks, 0.0, values), resolution)
     sums: dict[object, Candidate] = {}
     with np.errstate(all="ignore"):
-        for propose in list_proposers(Draw(filled, rng, deadline), only_sums=True):
+        for propose in Proposer(filled, rng, deadline).list_proposals(only_sums=True):
             for candidate in propose():
                 if candidate.degree == 1 and () not in candidate.terms:
                     sums.setdefault(candidate.key, candidate)
@@ -383,7 +387,7 @@ def find_zeros(values: FloatArray, seed: int, deadline: float) -> list[int]:
                     completed = np.where(blanks, 0.0, values)
                     completed[:, target] = values[:, target]
                     beside[target] = Cells(completed, resolution)
-                if bound_bits(candidate, beside[target], {}) <= ENOUGH_BITS:
+                if bound_bits(candidate, beside[target], {})[target] <= ENOUGH_BITS:
                     continue
                 with_zeros = judge(candidate, beside[target], {}, [target])
                 if with_zeros is None:
@@ -476,25 +480,25 @@ def _select_exact(
     # Columns that are derived come with proposals of their own.
     own = copy(selection.cells)
     own.varying = np.setdiff1d(own.varying, list(selection.derived))
-    proposers = list_proposers(Draw(own, rng, half))
-    for done, propose in enumerate(proposers):
-        callback(0, done / (2 * len(proposers)))
-        if time.thread_time() > half:
-            is_complete = False
-            break
-        with np.errstate(all="ignore"):  # units may be so large that products overflow
-            proposed = list(propose())
-        for candidate in proposed:
-            if (
-                len(candidate.columns) > 1
-                and (max_degree is None or candidate.degree <= max_degree)
-                and selection.sources.keys().isdisjoint(candidate.columns)
-            ):
-                candidates.setdefault(candidate.key, candidate)
-        if len(candidates) > MOST_COMBINATIONS:  # columns of few values, which keep anything
-            candidates = dict(islice(candidates.items(), MOST_COMBINATIONS))
-            is_complete = False
-            break
+    proposers = Proposer(own, rng, half).list_proposals()
+    with np.errstate(all="ignore"):  # units may be so large that products overflow
+        for done, propose in enumerate(proposers):
+            callback(0, done / (2 * len(proposers)))
+            if time.thread_time() > half:
+                is_complete = False
+                break
+            for candidate in propose():
+                if time.thread_time() > half:
+                    is_complete = False
+                    break
+                if (
+                    len(candidate.columns) > 1
+                    and (max_degree is None or candidate.degree <= max_degree)
+                    and selection.sources.keys().isdisjoint(candidate.columns)
+                    and candidate.key not in candidates
+                    and max(bound_bits(candidate, selection.cells, {}).values()) > ENOUGH_BITS
+                ):
+                    candidates[candidate.key] = candidate
     with np.errstate(all="ignore"):
         # The decision has as much time as the proposals, even if these took longer.
         end = max(deadline, time.thread_time() + deadline - half)
