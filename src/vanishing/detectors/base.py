@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import ceil
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtri
 from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +31,7 @@ from vanishing.arrays.namespace import (
 )
 from vanishing.arrays.parameters import check_whole
 from vanishing.data.inputs import (
+    NumberRange,
     check_new_points,
     check_new_table,
     check_training_rows,
@@ -354,6 +357,14 @@ def pick_rows(X: Array | SampleSource) -> Array:
 #: Share of the training data whose score is not called usual in explanations, and that a fit to
 #: mixed rows leaves out.
 UNUSUAL_SHARE = 0.1
+
+
+#: Of the parameters that all detectors have.
+PARAMETERS: dict[str, list[Any]] = {
+    "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
+    "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
+    "random_state": [NumberRange(Integral, 0, None, closed="left")],
+}
 
 
 class Detector(Saveable, OutlierMixin, BaseEstimator):

@@ -8,12 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import StrOptions
 
 from vanishing.arrays.namespace import FloatArray, move_to_host, move_to_numpy
 from vanishing.data.inputs import NumberRange, check_new_table, refuse_points_as_y, take_over
 from vanishing.data.source import SampleSource, check_weights
 from vanishing.detectors.base import (
+    PARAMETERS,
     Detector,
     Scored,
     check_rows,
@@ -186,10 +186,8 @@ class ChristoffelDetector(Detector):
         "max_degree": [NumberRange(Integral, 1, None, closed="left")],
         "tol": [NumberRange(Real, 0, None, closed="left")],
         "regularization": [NumberRange(Real, 0, None, closed="neither")],
-        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
-        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
         "memory_budget": [NumberRange(Integral, 1, None, closed="left")],
-        "random_state": [NumberRange(Integral, 0, None, closed="left")],
+        **PARAMETERS,
     }
 
     def __init__(

@@ -271,7 +271,15 @@ STEPS = 64
 
 @dataclass(frozen=True, eq=False)
 class PointwiseView(View):
-    """A view without polynomials, whose D is known point by point."""
+    """A view without polynomials, whose s is the sum of D, known point by point."""
+
+    def value(self, deviations: Array, k: int = 0) -> Array:
+        """Return s."""
+        return namespace(deviations).sum(deviations, axis=1)
+
+    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
+        """Return ones."""
+        return np.ones_like(deviations)
 
     def deviations(self, z: FloatArray) -> FloatArray:
         """Return D of the only image."""
@@ -324,14 +332,6 @@ class ColumnView(PointwiseView):
         """Numbers of a sample: the evidence of each column."""
         return self.evidence.n_columns
 
-    def value(self, deviations: Array, k: int = 0) -> Array:
-        """Return the sum."""
-        return namespace(deviations).sum(deviations, axis=1)
-
-    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
-        """Return ones."""
-        return np.ones_like(deviations)
-
     def measure(self, z: Array) -> Array:
         """Return the evidence of each column, shape of z."""
         return self.evidence(z)
@@ -375,14 +375,6 @@ class KernelView(PointwiseView):
     def width(self) -> int:
         """Numbers of a sample: its distances from all rows."""
         return len(self.rows)
-
-    def value(self, deviations: Array, k: int = 0) -> Array:
-        """Return s."""
-        return deviations[:, 0]
-
-    def slopes(self, deviations: FloatArray, k: int = 0) -> FloatArray:
-        """Return ones."""
-        return np.ones_like(deviations)
 
     def measure(self, z: Array) -> Array:
         """Return s, shape (n_points, 1)."""

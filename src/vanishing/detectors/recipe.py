@@ -458,9 +458,7 @@ def _fit_quadratic(z: FloatArray, sample_weight: FloatArray | None, seed: int) -
     return _Member(view, description, EQUATIONS, reduction)
 
 
-def _fit_span(
-    z: FloatArray, sample_weight: FloatArray | None, *, concentrated: bool
-) -> _Member:
+def _fit_span(z: FloatArray, sample_weight: FloatArray | None, *, concentrated: bool) -> _Member:
     """Fit linear equations of few rows and many columns, in the span of the rows and outside."""
     if concentrated:
         kept = concentrate(z, sample_weight)

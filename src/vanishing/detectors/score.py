@@ -345,12 +345,8 @@ class ChristoffelView(NearestView):
         return (deviations.take(0, axis=0) + 1.0).apply("Log")
 
 
-class LinearView(View):
-    """A view whose linear equations are matrices; ideals of them are made for explanations."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LikelihoodView(LinearView):
+class LikelihoodView(View):
     """Minus the log likelihood of a mixture, s = ℓ = -log Σ_j e^{m_j - D_j / 2}.
 
     D_j = ‖A_j (z - c_j)‖² is the sum of squares of all linear polynomials of a cluster, in units of
@@ -434,7 +430,7 @@ class LikelihoodView(LinearView):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SpanView(LinearView):
+class SpanView(View):
     """Logarithm of the deviation from one linear ideal of few rows and many columns, s = log D.
 
     D is the mean square of the principal components of the rows (orthonormal ``directions``), in

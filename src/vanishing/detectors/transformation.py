@@ -42,6 +42,7 @@ from vanishing.data.source import (
 )
 from vanishing.detectors.base import (
     FITTED_ROWS,
+    PARAMETERS,
     Callback,
     Detector,
     Progress,
@@ -197,9 +198,7 @@ class TransformationDetector(HasIdeal, Detector):
         "center": ["boolean"],
         "smoothing": [NumberRange(Real, 0, None, closed="left")],
         "distance_weight": [NumberRange(Real, 0, None, closed="left")],
-        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
-        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
-        "random_state": [NumberRange(Integral, 0, None, closed="left")],
+        **PARAMETERS,
         "n_jobs": N_JOBS,
     }
 

@@ -1,13 +1,12 @@
 """VanishingDetector: anomalies are what breaks the equations of a table."""
 
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from vanishing.arrays.blocks import limit_workers, one_thread
@@ -23,6 +22,7 @@ from vanishing.data.inputs import (
 from vanishing.data.source import SampleSource, sample_rows
 from vanishing.detectors.base import (
     FITTED_ROWS,
+    PARAMETERS,
     Callback,
     Detector,
     Progress,
@@ -133,9 +133,7 @@ class VanishingDetector(HasIdeal, Detector):
         "ideal": [VanishingIdeal, None],
         "contrast": [Contrast, None],
         "n_components": [NumberRange(Integral, 1, None, closed="left")],
-        "contamination": [StrOptions({"auto"}), NumberRange(Real, 0, 0.5, closed="right")],
-        "calibration": [NumberRange(Real, 0, 1, closed="neither"), None],
-        "random_state": [NumberRange(Integral, 0, None, closed="left")],
+        **PARAMETERS,
         "n_jobs": N_JOBS,
     }
 
