@@ -325,7 +325,7 @@ def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], path: str)
 # Types and shapes were compared with annotations before. What follows is about indices. What else
 # does not fit shows when the model is used on a row of its width.
 
-#: Laws stay far below this degree. Evaluating a huge one would take for ever.
+#: Fits stay far below this degree. Counting the monomials of a huge one would take for ever.
 LARGEST_DEGREE = 1000
 
 
@@ -402,7 +402,11 @@ def check_seen(seen: Seen, width: int) -> None:
     for kept in (seen.points, seen.contrast):
         if kept is None:
             continue
-        require(0 < kept.degree == seen.points.degree, "partial fits have an impossible degree")
+        # Compared before monomials of a huge degree are counted.
+        require(
+            0 < kept.degree <= LARGEST_DEGREE and kept.degree == seen.points.degree,
+            "partial fits have an impossible degree",
+        )
         if isinstance(kept, KeptRows):
             fits = len(kept.parts) > 0 and all(
                 part.ndim == 2 and part.shape[1] == width and len(part) for part in kept.parts
