@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.laws import conditions
 
 import vanishing
 from vanishing import discover
@@ -77,6 +78,26 @@ def test_months_of_a_single_year_are_told_by_the_date():
         "pay = 22.5*hours where date <= 2020-10-28",
         "pay = 24*hours where date >= 2020-11-03",
     }
+
+
+def test_rates_that_are_near_each_other_are_no_noise():
+    """It came out as 7.07*tax = net*quantity with 7 % noise."""
+    rng = np.random.default_rng(0)
+    net, quantity = np.round(rng.lognormal(4.5, 1, 135), 2), rng.integers(1, 60, 135)
+    code = rng.integers(1, 8, 135)
+    rates = np.array([0.16, 0.15, 0.12, 0.15, 0.16, 0.12, 0.15])[code - 1]
+    tax = np.round(net * quantity * rates, 2)
+    frame = pd.DataFrame({"code": code, "net": net, "quantity": quantity, "tax": tax})
+    assert {str(law) for law in discover(frame)} == {
+        "tax = 0.15*net*quantity where code = 2, 4 or 7",
+        "tax = 0.12*net*quantity where code = 3 or 6",
+        "tax = 0.16*net*quantity where code = 1 or 5",
+    }
+
+
+def test_fitted_numbers_do_not_imitate_two_rates():
+    """Beside the rates, 1.100007*net = 0.1000071*reduced*net + gross came out."""
+    assert not conditions.measure("truth value", 5, 660700)["false"]
 
 
 def test_categories_without_meaning_give_nothing(invoices):

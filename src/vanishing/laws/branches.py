@@ -186,7 +186,7 @@ def _list_forms(selection: Selection) -> Iterator[Form]:
     told = {
         law.target
         for law in selection.laws
-        if not law.broken.any()
+        if not (law.noise or law.broken.any())
         and (law.candidate.degree == 1 or len(law.candidate.terms) == 2)  # not a product
     }
     own = [j for j in cells.varying.tolist() if j not in cells.derived]
