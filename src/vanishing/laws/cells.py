@@ -180,10 +180,10 @@ def find_resolution(column: FloatArray) -> float:
     x = column[np.isfinite(column) & (column != 0)]
     if not len(x):
         return 1.0
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # numbers that single precision does not have
         single = x.astype(np.float32)
+        last = float(np.spacing(np.abs(single).max()))
     resolution = _find_unit(x, SIGNIFICANT_DIGITS)
-    last = float(np.spacing(np.abs(single).max()))
     if resolution < last and (single == x).all():
         # They were stored in single precision, which has about seven digits.
         resolution = max(_find_unit(x, SINGLE_DIGITS), last)
