@@ -145,6 +145,13 @@ def test_distances_are_those_of_a_shrunk_covariance():
     assert view.rest > 0
 
 
+def test_anomalies_among_the_rows_of_a_wide_table():
+    X, rng = wide(300, 120), np.random.default_rng(5)
+    X[:30] += 0.3 * rng.normal(size=(30, 8)) @ rng.normal(size=(8, 120))
+    scores = VanishingDetector(contamination=0.1).fit(X).score_samples(X)
+    assert scores[:30].max() < scores[30:].min()
+
+
 def test_ten_thousand_columns():
     rng = np.random.default_rng(0)
     detector = VanishingDetector().fit(rng.normal(size=(30, 10_000)))
