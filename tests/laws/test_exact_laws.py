@@ -65,6 +65,7 @@ def test_the_digits_of_single_precision():
     x = rng.uniform(1, 1000, 50).astype(np.float32).astype(float)
     assert find_resolution(x) == np.spacing(np.float32(x.max()))
     assert find_resolution(x.round(2).astype(np.float32).astype(float)) == 0.01
+    assert find_resolution(np.array([1.5, 12345678.0])) == 0.1  # exact in single precision, too
     assert find_resolution(x + 1e-9) < 1e-8
 
 

@@ -180,19 +180,20 @@ def find_resolution(column: FloatArray) -> float:
     x = column[np.isfinite(column) & (column != 0)]
     if not len(x):
         return 1.0
+    x = np.unique(x)
     with np.errstate(all="ignore"):  # numbers that single precision does not have
         single = x.astype(np.float32)
-        last = float(np.spacing(np.abs(single).max()))
-    resolution = _find_unit(x, SIGNIFICANT_DIGITS)
-    if resolution < last and (single == x).all():
-        # They were stored in single precision, which has about seven digits.
-        resolution = max(_find_unit(x, SINGLE_DIGITS), last)
+    if (single == x).all() and (single.astype(str).astype(float) != x).any():
+        # They were stored in single precision, which writes them with fewer digits.
+        resolution = max(_find_unit(x, SINGLE_DIGITS), float(np.spacing(np.abs(single).max())))
+    else:
+        resolution = _find_unit(x, SIGNIFICANT_DIGITS)
     return max(resolution, find_last_unit(column))
 
 
 def _find_unit(x: FloatArray, n_digits: int) -> float:
-    """Return the unit of the last digit of numbers that are written with some digits."""
-    written = [f"{value:.{n_digits - 1}e}".split("e") for value in np.unique(x).tolist()]
+    """Return the unit of the last digit of different numbers that are written with so many."""
+    written = [f"{value:.{n_digits - 1}e}".split("e") for value in x.tolist()]
     decimals = max(
         len(digits.rstrip("0").partition(".")[2]) - int(power) for digits, power in written
     )
