@@ -19,8 +19,8 @@ from vanishing.levels import SAME_NUMBER, SIGNIFICANT_DIGITS
 #: Denominators that people use: small numbers, and the parts of a day, a month and a year.
 DENOMINATORS = (*range(2, 13), 24, 30, 52, 360, 365)
 
-#: Relative difference of numbers with the same digits, as people and programs write them.
-SAME_DIGITS = 10.0 ** (1 - SIGNIFICANT_DIGITS)
+#: Relative error up to which a number agrees in all digits that people and programs write.
+EXACT_DIGITS = 10.0 ** (1 - SIGNIFICANT_DIGITS)
 
 #: A product of powers of columns: ((column, power), ...), empty for the constant. The power 0 is
 #: the logarithm, the limit of (x^p - 1) / p, as in the family of Box and Cox.
@@ -257,7 +257,7 @@ def measure_number(value: float) -> float:
     best = math.inf
     for n_digits in range(1, 8):
         digits = round(value / 10.0 ** (power + 1 - n_digits))
-        if digits and abs(digits * 10.0 ** (power + 1 - n_digits) / value - 1) < SAME_DIGITS:
+        if digits and abs(digits * 10.0 ** (power + 1 - n_digits) / value - 1) < EXACT_DIGITS:
             zeros = power + 1 - n_digits
             while digits % 10 == 0:
                 digits, zeros = digits // 10, zeros + 1
@@ -267,7 +267,7 @@ def measure_number(value: float) -> float:
     for denominator in DENOMINATORS:
         numerator = round(value * denominator)
         # Every large number is near a fraction.
-        is_near = 0 < numerator < 10**7 and abs(numerator / denominator / value - 1) < SAME_DIGITS
+        is_near = 0 < numerator < 10**7 and abs(numerator / denominator / value - 1) < EXACT_DIGITS
         if is_near:
             best = min(best, 2 + 2 * math.log2(numerator) + 2 * math.log2(denominator))
             break

@@ -23,8 +23,6 @@ from vanishing.levels import ROUNDING, SIGNIFICANT_DIGITS
 
 #: A cell is worth at most 30 bits: nine digits, more than people read.
 LEAST_PROBABILITY = 2.0**-30
-#: Digits that numbers of single precision have, at most.
-SINGLE_DIGITS = 7
 #: Rounds of expectation maximization for one weight between 0 and 1.
 EM_ROUNDS = 8
 
@@ -177,23 +175,22 @@ def find_resolution(column: FloatArray) -> float:
     >>> find_resolution(np.array([1.25, 0.5, 3.0, np.nan]))
     0.01
     """
-    x = column[np.isfinite(column) & (column != 0)]
+    x = np.unique(column[np.isfinite(column) & (column != 0)])
     if not len(x):
         return 1.0
-    x = np.unique(x)
     with np.errstate(all="ignore"):  # numbers that single precision does not have
         single = x.astype(np.float32)
-    if (single == x).all() and (single.astype(str).astype(float) != x).any():
-        # They were stored in single precision, which writes them with fewer digits.
-        resolution = max(_find_unit(x, SINGLE_DIGITS), float(np.spacing(np.abs(single).max())))
-    else:
-        resolution = _find_unit(x, SIGNIFICANT_DIGITS)
+    resolution = _find_unit(x)
+    if (single == x).all():
+        shortest = single.astype(str).astype(float)
+        if (shortest != x).any():  # stored in single precision, which tells these from others
+            resolution = max(_find_unit(shortest), float(np.spacing(np.abs(single).max())))
     return max(resolution, find_last_unit(column))
 
 
-def _find_unit(x: FloatArray, n_digits: int) -> float:
-    """Return the unit of the last digit of different numbers that are written with so many."""
-    written = [f"{value:.{n_digits - 1}e}".split("e") for value in x.tolist()]
+def _find_unit(x: FloatArray) -> float:
+    """Return the unit of the last digit of numbers as people write them."""
+    written = [f"{value:.{SIGNIFICANT_DIGITS - 1}e}".split("e") for value in x.tolist()]
     decimals = max(
         len(digits.rstrip("0").partition(".")[2]) - int(power) for digits, power in written
     )

@@ -29,9 +29,10 @@ from vanishing.data.excel_formulas import (
 from vanishing.data.sheet_layout import CellPlaces, write_address
 from vanishing.data.whole_tables import Table, read_workbook_formulas
 from vanishing.equations.text import count_decimals
+from vanishing.laws.candidate import EXACT_DIGITS
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.check import Check, Fix, locate
-from vanishing.laws.model import EXACT_DIGITS, can_be_errors
+from vanishing.laws.model import can_be_errors
 
 Cell = tuple[int, int]
 #: What is wrong with a cell.

@@ -25,6 +25,7 @@ from scipy.special import betaln, ndtri
 
 from vanishing.arrays.namespace import BoolArray, FloatArray, IntArray
 from vanishing.laws.candidate import (
+    EXACT_DIGITS,
     Candidate,
     count_dimensions,
     find_complete,
@@ -43,8 +44,6 @@ RATES_OF_ERRORS = np.geomspace(1e-3, 0.1, 21)
 NOISE_OF_CORRELATIONS = 0.1
 #: Share of the rows that a law with noise must speak of; others are only about the far ones.
 FEWEST_TOLD = 0.25
-#: Relative error up to which a number agrees in all digits that people and programs write.
-EXACT_DIGITS = 1e-11
 #: Factor by which people may be wrong about noise.
 MISJUDGED = 2.0
 #: Quantiles of the residuals that the level of the noise is estimated from: some are wrong cells.
