@@ -8,9 +8,9 @@ import numpy as np
 
 from vanishing.arrays.namespace import import_extra
 from vanishing.equations.text import count_decimals
+from vanishing.laws.candidate import EXACT_DIGITS
 from vanishing.laws.cells import find_resolution
 from vanishing.laws.laws import find_table_totals
-from vanishing.laws.model import EXACT_DIGITS
 from vanishing.laws.table import take_table
 from vanishing.levels import ROUNDING
 from vanishing.rules.evaluation import compute
