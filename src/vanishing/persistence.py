@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -24,6 +25,7 @@ from vanishing.construction.moments import KeptRows, Seen
 from vanishing.detectors.base import Detector
 from vanishing.detectors.christoffel import ChristoffelDetector
 from vanishing.detectors.neighborhoods import ColumnFunctions, ColumnView
+from vanishing.detectors.preprocessing import OrientedGradients, check_image_shape
 from vanishing.detectors.score import Coordinates
 from vanishing.detectors.transformation import TransformationDetector
 from vanishing.detectors.vanishing import VanishingDetector
@@ -57,6 +59,7 @@ from vanishing.saving import (
     require,
     save,
 )
+from vanishing.transformations import Gather
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -501,6 +504,20 @@ def _are_functions(functions: ColumnFunctions, width: int) -> bool:
     return bool(numbers and (steps > 0).all())
 
 
+def check_gather(gather: Gather) -> None:
+    """Check that columns are among those of the rows."""
+    require(_all_below(gather.columns, len(gather.columns)), "a transformation moves no columns")
+
+
+def check_gradients(gradients: OrientedGradients) -> None:
+    """Check that rows are images of a shape."""
+    check_image_shape(gradients.image_shape)
+    require(
+        prod(gradients.image_shape) == gradients.n_features_in_,
+        f"images of shape {gradients.image_shape} do not have {gradients.n_features_in_} pixels",
+    )
+
+
 def check_pipeline(pipeline: Pipeline) -> None:
     """Check that preprocessing leads to the columns of the model at the end."""
     check_model_pipeline(pipeline)
@@ -564,9 +581,11 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     VanishingIdeal: check_ideal,
     ClassVanishingFeatures: check_class_features,
     Coordinates: check_coordinates,
+    Gather: check_gather,
     VanishingDetector: check_detector,
     TransformationDetector: check_detector,
     ChristoffelDetector: check_christoffel,
+    OrientedGradients: check_gradients,
     Law: check_law,
     Invariant: check_law,
     Ode: check_law,
