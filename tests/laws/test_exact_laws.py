@@ -60,6 +60,15 @@ def test_functions_of_one_column_in_a_wide_table(dtype):
     assert texts(laws) == {"squared = a^2", "log(b) = log_b", "a = c*rate"}
 
 
+def test_functions_of_a_column_that_is_mostly_blank():
+    rng = np.random.default_rng(2)
+    a = np.where(rng.random(400) < 0.75, np.nan, rng.lognormal(3, 1, 400).round(2))
+    others = rng.lognormal(2, 1, (400, 30)).round(1)
+    names = ["a", *(f"x{j}" for j in range(30)), "log_a"]
+    laws = discover(np.column_stack([a, others, np.log(a)]), names)
+    assert texts(laws) == {"log(a) = log_a"}
+
+
 def test_the_digits_of_single_precision():
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 1000, 50).astype(np.float32).astype(float)

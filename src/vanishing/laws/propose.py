@@ -235,7 +235,9 @@ class Proposer:
     ) -> IntArray:
         """Return the products that a column is a multiple of, those worth most first, a few."""
         some = np.arange(products.shape[1])
-        for rows in (self.few, slice(None)):
+        # A few of the rows that have the column, and then all: blanks refute nothing.
+        known = np.flatnonzero(np.isfinite(self.some[:, column]))
+        for rows in (known[:: max(1, len(known) // FIRST_ROWS)], np.arange(len(self.some))):
             target, product = self.some[rows, column][:, None], products[rows][:, some]
             with np.errstate(all="ignore"):
                 ratios = target / product
