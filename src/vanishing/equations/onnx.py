@@ -54,7 +54,9 @@ class Graph:
         """Add a node with one result; operands other than values become constants."""
         inputs = [self.constant(each).name for each in operands]
         result = Value(self, name or self.new_name(kind))
-        self.nodes.append(self.helper.make_node(kind, inputs, [result.name], **attributes))
+        # ONNX Runtime up to 1.20 names what it makes of a node after it: nodes need names.
+        node = self.helper.make_node(kind, inputs, [result.name], name=result.name, **attributes)
+        self.nodes.append(node)
         return result
 
     def constant(self, operand: "Operand") -> "Value":
