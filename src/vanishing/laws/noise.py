@@ -45,13 +45,16 @@ MOST_SUPPORTS = 1.2e7
 SCREENED_ROWS = 300
 #: Terms of the longest law of which all supports are tried.
 LONGEST = HIGHEST_DEGREE
-#: Sizes of supports, one after the other; the last is that of all longer ones.
-SIZES = range(2, LONGEST + 2)
 #: Extents between which supports are looked for. A few wrong cells lift that of a law.
 LEAST_EXTENT, MOST_EXTENT = 1e-4, 0.5
 #: Ratio of two extents that are tried one after the other. A term that lowers the extent by less is
 #: not seen.
 STEP = 1.4
+
+
+def list_sizes() -> range:
+    """Return the sizes of supports, one after the other; the last is that of all longer ones."""
+    return range(2, LONGEST + 2)
 
 
 class NoisyProposer:

@@ -42,9 +42,6 @@ from vanishing.levels import BLOCK, SAME_NUMBER
 #: Rows that are asked whether a derived column is worth a judgment; most of them must agree. An
 #: eighth of them is asked first.
 PROBE = 64
-#: Columns up to which sums of three are tried, and those of two: as many as fit into a block.
-MOST_OF_THREE = round((BLOCK / PROBE) ** (1 / 3))
-MOST_OF_TWO = round((BLOCK / PROBE) ** (1 / 2))
 #: Equations of a column that are judged, those that most rows agree with first.
 MOST_CHAINS = 4
 
@@ -130,7 +127,8 @@ class Deriver:
     def derive(self) -> Derivation:
         """Return the columns that laws pay for."""
         derivation = Derivation(len(self.names))
-        if 2 <= len(self.varying) <= MOST_OF_TWO:
+        # All sums of two columns, in the rows that are asked, fit into a block.
+        if len(self.varying) >= 2 and PROBE * len(self.varying) ** 2 <= BLOCK:
             chains = list(self._find_chains()) if self.in_order else []
             # Time goes one way.
             way = max(ROWS, key=lambda way: sum(
@@ -412,7 +410,7 @@ class _Flows:
         self.chosen: list[tuple[tuple[int, ...], tuple[float, ...]]] = [
             ((i,), (1.0,)) for i in range(len(self.terms))
         ]
-        for n_terms in (2, 3) if len(columns) <= MOST_OF_THREE else (2,):
+        for n_terms in (2, 3) if PROBE * len(columns) ** 3 <= BLOCK else (2,):
             ways: list[tuple[float, ...]] = [
                 (1.0, *signs) for signs in product((1.0, -1.0), repeat=n_terms - 1)
             ]

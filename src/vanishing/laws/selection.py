@@ -21,7 +21,7 @@ from vanishing.laws.candidate import (
 )
 from vanishing.laws.cells import Cells, find_last_unit, find_resolution
 from vanishing.laws.model import ENOUGH_BITS, Evidence, bound_bits, judge
-from vanishing.laws.noise import SIZES, NoisyProposer
+from vanishing.laws.noise import NoisyProposer, list_sizes
 from vanishing.laws.propose import (
     MOST_COLUMNS,
     Proposer,
@@ -537,7 +537,7 @@ def _select_noisy(
         while n_laws < len(selection.laws):
             n_laws = len(selection.laws)
             # Short laws come first. Their targets need not be looked at again.
-            for size in SIZES:
+            for size in list_sizes():
                 callback(len(selection.laws), 0.5)
                 left_out = selection.derived | selection.known.keys()
                 free = [j for j in cells.varying.tolist() if j not in left_out]
@@ -557,7 +557,7 @@ def _select_noisy(
             if beside > set(law.candidate.columns) and time.thread_time() < deadline:
                 columns = np.array(sorted(beside))
                 proposer = NoisyProposer(cells, columns, max_degree, deadline)
-                candidates += [each for size in SIZES for each in proposer.propose(size)]
+                candidates += [each for size in list_sizes() for each in proposer.propose(size)]
         for has_noise in (False, True):
             while time.thread_time() < deadline and selection.simplify(
                 candidates, has_noise=has_noise
