@@ -274,9 +274,9 @@ class _Search:
                 self.table = self.table.tell(f"{said}{FEWEST_NOISY_ROWS} are needed")
         noisy = [law for law in equations if law.resolution is None]
         used = {name for law in equations for name in law.columns}
-        derived = (
-            tuple(each for each in self.derivation.columns if each.name in used) if used else ()
-        )
+        # Two derived columns of one name differ at most in how the first row of a group begins.
+        columns = {each.name: each for each in self.derivation.columns} if used else {}
+        derived = tuple(each for name, each in columns.items() if name in used)
         sources = {each.name: each.sources[0] for each in derived}
         of_noise = {sources.get(name, name) for law in noisy for name in law.columns}
         is_alike = bool(of_noise) and of_noise.issubset(proportional)
