@@ -312,3 +312,14 @@ def test_a_blank_balance_at_the_end_of_a_year_does_not_divide_the_chain():
     frame.loc[new_year - 1, "balance"] = np.nan
     frame = frame[::-1].reset_index(drop=True)
     assert texts(frame) == ["balance = next balance + credit - debit"]
+
+
+def test_columns_before_of_one_name_are_one_column_of_the_laws():
+    """Where blanks may count as 0, the first row is also looked at as one that starts at 0."""
+    rng = np.random.default_rng(0)
+    a, b = rng.lognormal(3, 0.3, (2, 42)).round(2)
+    before = [np.append(np.nan, x[:-1]) for x in (a, b)]
+    X = np.column_stack([np.arange(42.0), a, b, *before, a - before[0], b - before[1]]).round(2)
+    laws = discover(X, ["t", "a", "b", "a_1", "b_1", "da", "db"])
+    assert [each.name for each in laws.derived] == ["previous a", "previous b"]
+    assert laws.check(X).n_rows == 42
